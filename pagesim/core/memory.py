@@ -1,0 +1,65 @@
+"""The protocol that every memory meets: paged, contiguous, and a learner's own.
+
+Knows nothing about schedulers, steps or time. Questions (``cached_tokens``, ``admission``, ``table``,
+``usage``) change nothing; commands return what they did. ``None`` from a command means: *nothing changed,
+and somebody else freeing memory could help*.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from pagesim.core.content import Content
+from pagesim.core.types import Admission, BlockId, ForkGrant, Geometry, Grant, Room, SeqId, Usage
+
+
+class KVCacheManager(Protocol):
+    """Who owns which slots. The only writer of block tables and reference counts."""
+
+    @property
+    def geometry(self) -> Geometry: ...
+
+    def cached_tokens(self, content: Content) -> int:
+        """How many leading tokens an allocate would find cached now: whole blocks, never the last token."""
+        ...
+
+    def admission(self, content: Content, room: Room) -> Admission:
+        """Would ``allocate`` with these arguments succeed: now, later, or never?"""
+        ...
+
+    def never_fits(self, room: Room) -> str | None:
+        """One clause with needed and present sizes if even an empty memory is too small, else ``None``."""
+        ...
+
+    def allocate(self, seq: SeqId, content: Content, room: Room) -> Grant | None:
+        """Start a sequence: share what is cached, take the rest. Raises DuplicateSequenceError."""
+        ...
+
+    def extend(self, seq: SeqId, to: int) -> Grant | None:
+        """Make slots up to ``to`` (absolute) exist and be writable by this sequence alone."""
+        ...
+
+    def publish(self, seq: SeqId, content: Content, num_tokens: int) -> Sequence[BlockId]:
+        """Make the full blocks among the first ``num_tokens`` tokens findable; returns the newly keyed blocks."""
+        ...
+
+    def withdraw(self, seq: SeqId, num_tokens: int) -> Sequence[BlockId]:
+        """Undo ``publish`` for this sequence's own blocks past the first ``num_tokens`` tokens."""
+        ...
+
+    def fork(self, parent: SeqId, child: SeqId, num_tokens: int) -> ForkGrant | None:
+        """Give ``child`` the parent's first ``num_tokens`` tokens: shared (paged) or copied (contiguous)."""
+        ...
+
+    def free(self, seq: SeqId) -> Sequence[BlockId]:
+        """Drop the sequence; returns the blocks nobody holds any more. Raises UnknownSequenceError."""
+        ...
+
+    def reset_cache(self) -> bool:
+        """Forget all cached content; ``False``, and nothing changed, while any block is held."""
+        ...
+
+    def table(self, seq: SeqId) -> Sequence[BlockId]:
+        """The block table: entry i holds tokens i*B to i*B+B-1. Raises UnknownSequenceError."""
+        ...
+
+    def usage(self) -> Usage: ...
