@@ -15,10 +15,13 @@ Key = bytes
 class Content:
     """The tokens of one sequence, growing at the end; keys are computed once, when first asked for."""
 
-    __slots__ = ("_key_size", "_keys", "outputs", "prompt", "seed")
+    __slots__ = ("_key_size", "_keys", "outputs", "prompt", "reads_cache", "seed")
 
-    def __init__(self, prompt: Sequence[int], salt: str = "", adapter: str = "") -> None:
+    def __init__(
+        self, prompt: Sequence[int], salt: str = "", adapter: str = "", *, reads_cache: bool = True
+    ) -> None:
         self.prompt = prompt
+        self.reads_cache = reads_cache
         self.outputs: list[int] = []
         self.seed = _seed(salt, adapter)
         self._keys: list[Key] = []
@@ -53,6 +56,7 @@ class Content:
         """A second sequence with the same tokens so far."""
         child = Content.__new__(Content)
         child.prompt = self.prompt
+        child.reads_cache = self.reads_cache
         child.outputs = list(self.outputs)
         child.seed = self.seed
         child._keys = list(self._keys)

@@ -18,6 +18,16 @@ class KVCacheManager(Protocol):
     @property
     def geometry(self) -> Geometry: ...
 
+    @property
+    def can_share(self) -> bool:
+        """Does ``fork`` share the parent's blocks? If not, each child is allocated first and copied into."""
+        ...
+
+    @property
+    def can_cache(self) -> bool:
+        """Does ``publish`` make blocks findable for later prompts?"""
+        ...
+
     def cached_tokens(self, content: Content) -> int:
         """How many leading tokens an allocate would find cached now: whole blocks, never the last token."""
         ...
@@ -26,7 +36,7 @@ class KVCacheManager(Protocol):
         """Would ``allocate`` with these arguments succeed: now, later, or never?"""
         ...
 
-    def never_fits(self, room: Room) -> str | None:
+    def never_fits(self, content: Content, room: Room) -> str | None:
         """One clause with needed and present sizes if even an empty memory is too small, else ``None``."""
         ...
 
@@ -38,6 +48,10 @@ class KVCacheManager(Protocol):
         """Make slots up to ``to`` (absolute) exist and be writable by this sequence alone."""
         ...
 
+    def can_extend(self, targets: Sequence[tuple[SeqId, int]]) -> bool:
+        """Would extending all of these, one after another, succeed?"""
+        ...
+
     def publish(self, seq: SeqId, content: Content, num_tokens: int) -> Sequence[BlockId]:
         """Make the full blocks among the first ``num_tokens`` tokens findable; returns the newly keyed blocks."""
         ...
@@ -47,7 +61,8 @@ class KVCacheManager(Protocol):
         ...
 
     def fork(self, parent: SeqId, child: SeqId, num_tokens: int) -> ForkGrant | None:
-        """Give ``child`` the parent's first ``num_tokens`` tokens: shared (paged) or copied (contiguous)."""
+        """Give ``child`` the parent's first ``num_tokens`` tokens: shared (paged), or copied into the memory
+        that ``child`` already holds (contiguous). Both must ask again before they write."""
         ...
 
     def free(self, seq: SeqId) -> Sequence[BlockId]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 NO_STOP_IDS: frozenset[int] = frozenset()
 
@@ -27,3 +28,10 @@ class Request:
     read_cache: bool = True
     stop_ids: frozenset[int] = NO_STOP_IDS
     known_output: int | None = None
+
+
+class Refusal(NamedTuple):
+    """A request that was not taken, and why, in one sentence."""
+
+    request: str
+    reason: str

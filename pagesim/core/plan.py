@@ -1,0 +1,59 @@
+"""What one step is to do, and what came of it: the two values that pass between scheduler and executor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from pagesim.core.request import Refusal
+from pagesim.core.sequence import SequenceState
+from pagesim.core.types import Copy
+
+
+@dataclass(slots=True, eq=False)
+class StepPlan:
+    """One step. ``counts[i]`` tokens of ``sequences[i]`` are computed, ending at its ``num_computed``.
+
+    An executor runs ``copies`` in order, writes K and V of the whole batch, and only then attends. It returns
+    one token for each entry of ``sampling``; a sequence stands there n times if n samples fork from it.
+    ``cached_tokens`` has an entry for each admitted sequence; ``refused`` are requests that turned out to
+    need more than an empty memory. ``has_chunks``: some
+    sequence does not reach its end; ``has_forks``: some leader does and its samples fork. ``num_tokens`` is the sum of ``counts``;
+    ``kv_tokens`` the tokens of K and V that attention reads; ``prefill_pairs`` the query-key pairs of
+    entries with more than one token.
+    """
+
+    step: int
+    sequences: list[SequenceState] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    sampling: list[SequenceState] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
+    admitted: list[SequenceState] = field(default_factory=list)
+    preempted: list[SequenceState] = field(default_factory=list)
+    cached_tokens: dict[SequenceState, int] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    has_chunks: bool = False
+    has_forks: bool = False
+    num_tokens: int = 0
+    kv_tokens: int = 0
+    prefill_pairs: int = 0
+
+
+class StepResult(NamedTuple):
+    """``samples[i]`` is the token sampled for ``plan.sampling[i]``."""
+
+    samples: Sequence[int]
+
+
+class Executor(Protocol):
+    """Who does the work of a step, and whose clock counts: a cost model's, the wall's, or a log's."""
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds since the run began; never goes back."""
+        ...
+
+    def execute(self, plan: StepPlan) -> StepResult: ...
+
+    def wait_until(self, time_ns: int) -> None:
+        """Nothing can run before ``time_ns``: let the clock pass."""
+        ...

@@ -1,0 +1,81 @@
+"""One answer being made: the scheduler's record of a sequence, and the group it may belong to.
+
+Knows nothing about blocks: only how far it may write before the memory has to be asked again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pagesim.core.content import Content
+from pagesim.core.request import Request
+from pagesim.core.types import SeqId
+
+
+class Status(Enum):
+    """FOLLOWING: a sample that is not in the queue itself: it waits with, or is yet to fork from, its leader."""
+
+    WAITING = "waiting"
+    FOLLOWING = "following"
+    RUNNING = "running"
+    FINISHED = "finished"
+    ABORTED = "aborted"
+
+
+class FinishReason(Enum):
+    LENGTH = "length"
+    STOP = "stop"
+    ABORT = "abort"
+
+
+@dataclass(slots=True, eq=False)
+class SequenceState:
+    """State of one sequence. Written only by the scheduler.
+
+    ``writable`` is the memory's limit, 0 while it holds no memory. ``num_tokens`` counts prompt and outputs; ``num_computed`` those whose K and V are, or are planned to be,
+    in memory. While ``num_computed < checkpoint`` a decode step needs nothing from the memory: that is the
+    one comparison a step costs. ``stop_at`` is the length at which it ends. ``order`` numbers submissions and
+    breaks every tie. ``group`` is set only where samples fork.
+    """
+
+    seq: SeqId
+    name: str
+    request: Request
+    content: Content
+    num_tokens: int
+    stop_at: int
+    order: int
+    num_computed: int = 0
+    writable: int = 0
+    checkpoint: int = 0
+    num_preemptions: int = 0
+    status: Status = Status.WAITING
+    finish_reason: FinishReason | None = None
+    abort_asked: bool = False
+    sample: int = 0
+    group: "SampleGroup | None" = None
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.content.outputs)
+
+    @property
+    def unit(self) -> "Sequence[SequenceState]":
+        """The sequences that are admitted and preempted together with this one, itself among them."""
+        return (self,) if self.group is None else self.group.members
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.name} {self.status.value} {self.num_computed}/{self.num_tokens} tokens computed>"
+        )
+
+
+@dataclass(slots=True, eq=False)
+class SampleGroup:
+    """n samples of one prompt that start as one sequence, the leader, and fork when the prompt is computed.
+
+    ``members`` are those that live, in sample order. The group is admitted and preempted as one.
+    """
+
+    members: list[SequenceState] = field(default_factory=list)
+    forked: bool = False
