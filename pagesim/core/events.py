@@ -1,12 +1,14 @@
 """What happened: one fact an event, past tense, ids and integers only.
 
 Knows nothing about who listens. Everything a person sees of a run is a fold over these. ``KINDS`` gives each
-event its name in a log; the field order is the log's. Runs of consecutive blocks are one event
-(``first``, ``count``). ``seq`` numbers sequences in the order of submission, from 0.
+event its name in a log; the field order is the log's. Blocks are listed in table order; a contiguous run
+is a ``range``. ``seq`` numbers sequences in the order of submission, from 0.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
+
+Blocks = tuple[int, ...] | range
 
 
 class RequestSubmitted(NamedTuple):
@@ -58,11 +60,10 @@ class SequenceFinished(NamedTuple):
 
 
 class BlocksTaken(NamedTuple):
-    """``count`` free blocks from ``first`` on were appended to the table. ``wanted``: slots the rule asked for."""
+    """Free blocks were appended to the table, in this order. ``wanted``: slots the rule asked for."""
 
     seq: int
-    first: int
-    count: int
+    blocks: Blocks
     wanted: int
 
 
@@ -70,30 +71,22 @@ class BlocksShared(NamedTuple):
     """Blocks with valid content were appended to the table, without copying."""
 
     seq: int
-    first: int
-    count: int
+    blocks: Blocks
 
 
-class BlocksReplaced(NamedTuple):
-    """Copy-on-write: in the table, ``new`` stands where ``old`` stood."""
+class BlockReplaced(NamedTuple):
+    """Copy-on-write: in the table, ``new`` (free until now) stands where ``old`` stood."""
 
     seq: int
     old: int
     new: int
 
 
-class BlocksReleased(NamedTuple):
-    """Nobody holds these blocks any more; they are free."""
-
-    seq: int
-    first: int
-    count: int
-
-
 class TableFreed(NamedTuple):
-    """The sequence's whole block table is gone (what nobody else lists was released just before)."""
+    """The sequence holds nothing now; ``released`` blocks are free, in the order they were given back."""
 
     seq: int
+    released: Blocks
 
 
 class BlockEvicted(NamedTuple):
@@ -106,16 +99,14 @@ class BlocksPublished(NamedTuple):
     """These full blocks can now be found by a prefix lookup."""
 
     seq: int
-    first: int
-    count: int
+    blocks: Blocks
 
 
 class BlocksWithdrawn(NamedTuple):
-    """These blocks can no longer be found: the step that was to fill them did not happen."""
+    """These blocks cannot be found any more: the step that was to fill them did not happen for them."""
 
     seq: int
-    first: int
-    count: int
+    blocks: Blocks
 
 
 class BlockCopied(NamedTuple):
@@ -140,10 +131,15 @@ class StepPlanned(NamedTuple):
 
 
 class StepDone(NamedTuple):
-    """The step ended at ``time_ns``; sequence ``seqs[i]`` got token ``tokens[i]``."""
+    """The executor finished the step at ``time_ns``."""
 
     step: int
     time_ns: int
+
+
+class TokensSampled(NamedTuple):
+    """Sequence ``seqs[i]`` got token ``tokens[i]``, its next output."""
+
     seqs: tuple[int, ...]
     tokens: tuple[int, ...]
 
@@ -173,8 +169,7 @@ Event = (
     | SequenceFinished
     | BlocksTaken
     | BlocksShared
-    | BlocksReplaced
-    | BlocksReleased
+    | BlockReplaced
     | TableFreed
     | BlockEvicted
     | BlocksPublished
@@ -183,6 +178,7 @@ Event = (
     | CacheReset
     | StepPlanned
     | StepDone
+    | TokensSampled
     | StepFailed
     | ClockAdvanced
     | RunEnded
@@ -198,9 +194,8 @@ KINDS: dict[str, type[Event]] = {
     "finished": SequenceFinished,
     "taken": BlocksTaken,
     "shared": BlocksShared,
-    "replaced": BlocksReplaced,
-    "released": BlocksReleased,
-    "table_freed": TableFreed,
+    "replaced": BlockReplaced,
+    "freed": TableFreed,
     "evicted": BlockEvicted,
     "published": BlocksPublished,
     "withdrawn": BlocksWithdrawn,
@@ -208,6 +203,7 @@ KINDS: dict[str, type[Event]] = {
     "cache_reset": CacheReset,
     "planned": StepPlanned,
     "done": StepDone,
+    "sampled": TokensSampled,
     "failed": StepFailed,
     "clock": ClockAdvanced,
     "ended": RunEnded,

@@ -123,6 +123,8 @@ class Scheduler:
         self._in_flight = None
         if plan.has_forks:
             sampling = self._fork(sampling)
+        if self._emit is not None and sampling:
+            self._emit(ev.TokensSampled(tuple([seq.seq for seq in sampling]), tuple(samples)))
         finished = []
         for seq, token in zip(sampling, samples, strict=True):
             seq.content.outputs.append(token)
@@ -250,7 +252,7 @@ class Scheduler:
         plan.sequences.append(seq)
         plan.counts.append(count)
         if count > 1:
-            plan.prefill_pairs += count * computed + count * (count + 1) // 2
+            plan.has_prefill = True
         if self._caching and to // self._block_size > computed // self._block_size:
             self.memory.publish(seq.seq, seq.content, to)
         if to < seq.num_tokens:
@@ -275,8 +277,6 @@ class Scheduler:
                 del plan.sequences[position]
                 count = plan.counts.pop(position)
                 seq.num_computed -= count
-                if count > 1:
-                    plan.prefill_pairs -= count * seq.num_computed + count * (count + 1) // 2
                 self.memory.withdraw(seq.seq, seq.num_computed)
                 returned += count
         for seq in unit:
@@ -377,8 +377,6 @@ class Scheduler:
             seq.num_computed = shared
             self._context_tokens += shared
             plan.cached_tokens[seq] = shared
-            if self._emit is not None:
-                self._emit(ev.SequenceForked(leader.seq, seq.seq, shared))
             grant = self.memory.extend(seq.seq, seq.num_tokens)
             assert grant is not None, "the leader's admission kept these blocks free"
             self._use(seq, grant, plan)
@@ -441,7 +439,15 @@ class Scheduler:
         self._context_tokens += plan.num_tokens
         plan.kv_tokens = self._context_tokens
         if len(plan.sequences) < len(self.running):
-            plan.kv_tokens = sum(seq.num_computed for seq in plan.sequences)
+            plan.kv_tokens = sum([seq.num_computed for seq in plan.sequences])
+        plan.pairs = plan.kv_tokens
+        if plan.has_prefill:  # query i of a chunk of n, the last, attends to (computed - n + i) keys
+            plan.pairs = sum(
+                [
+                    n * seq.num_computed - n * (n - 1) // 2
+                    for seq, n in zip(plan.sequences, plan.counts, strict=True)
+                ]
+            )
         plan.sampling = plan.sequences
         if plan.has_chunks or plan.has_forks:
             plan.sampling = []
@@ -481,8 +487,6 @@ class Scheduler:
         child.writable = fork.child.writable
         leader.writable = fork.parent_writable
         self._pending_copies += fork.child.copies
-        if self._emit is not None:
-            self._emit(ev.SequenceForked(leader.seq, child.seq, tokens))
 
     def _vacate(self, seq: SequenceState) -> None:
         """Free what the sequence holds, if anything."""

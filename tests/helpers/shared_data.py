@@ -1,4 +1,4 @@
-"""Where the course's shared data lies. Knows nothing about what is in it."""
+"""Finds the shared folder of real data, which is not part of the package."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,13 @@ import pytest
 
 
 def shared_file(name: str) -> Path:
-    """Return the path of the shared file ``name``; skip the test, with the reason, where it is absent.
+    """A file such as ``data/azure2023_code.csv.gz``; skips the test where it is absent.
 
-    Looks in the folder named by PAGESIM_SHARED, else in ``shared/data`` beside the repository.
+    The folder is named by the environment variable PAGESIM_SHARED, else it is ``shared`` beside
+    the repository.
     """
-    beside = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    beside = Path(__file__).resolve().parents[2].parent / "shared"
     path = Path(os.environ.get("PAGESIM_SHARED") or beside) / name
     if not path.is_file():
-        pytest.skip(f"shared data file {name} is absent: set PAGESIM_SHARED to its folder")
+        pytest.skip(f"{path.name} is not here: set PAGESIM_SHARED to the folder of shared data")
     return path

@@ -1,0 +1,59 @@
+"""The simulated executor: a cost model for the clock, a token source for the samples.
+
+Knows nothing about how a step was decided.
+"""
+
+from typing import Protocol
+
+from pagesim.core.copies import hazard_free_batches
+from pagesim.core.plan import StepPlan, StepResult
+from pagesim.core.sequence import SequenceState
+from pagesim.sim.cost import CostModel
+
+
+class TokenSource(Protocol):
+    def sample(self, sampling: list[SequenceState]) -> list[int]:
+        """One token id for each entry; must depend on nothing but the sequences' names and tokens."""
+        ...
+
+
+class FreshTokens:
+    """Output tokens nobody else has: right where only lengths are known. No two sequences share an output."""
+
+    __slots__ = ()
+
+    def sample(self, sampling: list[SequenceState]) -> list[int]:
+        return [(1 << 62) + (seq.seq << 24) + seq.num_tokens for seq in sampling]
+
+
+class ScriptedTokens:
+    """Outputs written down beforehand, for each sequence by name."""
+
+    def __init__(self, outputs: dict[str, list[int]]) -> None:
+        self._outputs = outputs
+
+    def sample(self, sampling: list[SequenceState]) -> list[int]:
+        return [self._outputs[seq.name][seq.num_outputs] for seq in sampling]
+
+
+class SimExecutor:
+    """Meets ``Executor``: does nothing, and says how long that took."""
+
+    def __init__(self, cost: CostModel, tokens: TokenSource) -> None:
+        self.now_ns = 0
+        self._cost = cost
+        self._tokens = tokens
+
+    def execute(self, plan: StepPlan) -> StepResult:
+        copied_slots = launches = 0
+        if plan.copies:
+            copied_slots = sum(copy.num_slots for copy in plan.copies)
+            launches = len(hazard_free_batches(plan.copies))
+        if plan.sequences:
+            self.now_ns += self._cost.step_ns(
+                plan.num_tokens, plan.kv_tokens, plan.pairs, copied_slots, launches
+            )
+        return StepResult(self._tokens.sample(plan.sampling))
+
+    def wait_until(self, time_ns: int) -> None:
+        self.now_ns = max(self.now_ns, time_ns)
