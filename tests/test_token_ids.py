@@ -51,7 +51,7 @@ def test_chains_are_equal_exactly_when_their_tokens_are(
 
 
 def test_a_block_inside_one_range_is_a_range_and_a_longer_slice_stays_lazy() -> None:
-    chained = ChainedRanges([range(0, 512), range(10**6, 10**6 + 512)])
+    chained = ChainedRanges([range(512), range(10**6, 10**6 + 512)])
     assert chained[512:528] == range(10**6, 10**6 + 16)
     assert chained[504:520] == ChainedRanges([range(504, 512), range(10**6, 10**6 + 8)])
     assert "range(0, 512)" in repr(chained)
@@ -61,7 +61,9 @@ def test_a_block_inside_one_range_is_a_range_and_a_longer_slice_stays_lazy() -> 
 def test_length_does_not_cost_memory() -> None:
     long = ChainedRanges(range(part * 10**9, part * 10**9 + 10**8) for part in range(8))
     assert len(long) == 8 * 10**8
-    assert sys.getsizeof(long) + sum(sys.getsizeof(part) for part in (long._starts, long._ends)) < 1000
+    assert (
+        sys.getsizeof(long) + sum(sys.getsizeof(part) for part in (long._starts, long._ends)) < 1000
+    )
 
 
 def test_a_range_with_another_step_is_refused() -> None:

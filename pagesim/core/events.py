@@ -11,6 +11,13 @@ from typing import NamedTuple
 Blocks = tuple[int, ...] | range
 
 
+class RequestArrived(NamedTuple):
+    """A request came in at ``time_ns``; what follows says whether it was queued or refused."""
+
+    request: str
+    time_ns: int
+
+
 class RequestSubmitted(NamedTuple):
     """Sequence ``seq`` joined the waiting queue. ``sample`` is its number among its request's samples."""
 
@@ -43,6 +50,12 @@ class SequencePreempted(NamedTuple):
 
     seq: int
     lost_tokens: int
+
+
+class SequenceRequeued(NamedTuple):
+    """The step that admitted it failed: it waits again."""
+
+    seq: int
 
 
 class SequenceForked(NamedTuple):
@@ -122,12 +135,14 @@ class CacheReset(NamedTuple):
 
 
 class StepPlanned(NamedTuple):
-    """The step's batch: ``counts[i]`` tokens of sequence ``seqs[i]``; ``waiting`` are left in the queue."""
+    """The step's batch: ``counts[i]`` tokens of sequence ``seqs[i]``. ``waiting`` are left in the queue, and
+    with ``blocked`` 1 the first of them because memory does not suffice."""
 
     step: int
     seqs: tuple[int, ...]
     counts: tuple[int, ...]
     waiting: int
+    blocked: int
 
 
 class StepDone(NamedTuple):
@@ -161,10 +176,12 @@ class RunEnded(NamedTuple):
 
 
 Event = (
-    RequestSubmitted
+    RequestArrived
+    | RequestSubmitted
     | RequestRefused
     | SequenceAdmitted
     | SequencePreempted
+    | SequenceRequeued
     | SequenceForked
     | SequenceFinished
     | BlocksTaken
@@ -186,10 +203,12 @@ Event = (
 Emit = Callable[[Event], None]
 
 KINDS: dict[str, type[Event]] = {
+    "arrived": RequestArrived,
     "submitted": RequestSubmitted,
     "refused": RequestRefused,
     "admitted": SequenceAdmitted,
     "preempted": SequencePreempted,
+    "requeued": SequenceRequeued,
     "forked": SequenceForked,
     "finished": SequenceFinished,
     "taken": BlocksTaken,

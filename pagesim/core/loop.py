@@ -28,18 +28,25 @@ class ServingLoop:
         self._arrivals = iter(arrivals)
         self._next = next(self._arrivals, None)
         self._emit = emit
+        self._num_arrived = 0
+
+    @property
+    def num_ended(self) -> int:
+        """Requests that were served, refused or aborted so far."""
+        return self._num_arrived - self.scheduler.num_live
 
     def step(self) -> StepPlan | None:
         """Do one step and return its plan; ``None`` when all is served. If the executor raises, the step is undone."""
         scheduler, executor = self.scheduler, self.executor
         if self._next is not None:
-            if not scheduler.has_work and self._next[0] > executor.now_ns:
-                executor.wait_until(self._next[0])
-                if self._emit is not None:
-                    self._emit(ev.ClockAdvanced(executor.now_ns))
             self._submit_arrived(executor.now_ns)
-        if not scheduler.has_work:
-            return None if self._next is None else self.step()
+        while not scheduler.has_work:
+            if self._next is None:
+                return None
+            executor.wait_until(self._next[0])
+            if self._emit is not None:
+                self._emit(ev.ClockAdvanced(executor.now_ns))
+            self._submit_arrived(executor.now_ns)
         plan = scheduler.plan()
         self.refusals += plan.refused
         try:
@@ -58,7 +65,11 @@ class ServingLoop:
 
     def _submit_arrived(self, now_ns: int) -> None:
         while self._next is not None and self._next[0] <= now_ns:
-            refusal = self.scheduler.submit(self._next[1])
+            time_ns, request = self._next
+            self._num_arrived += 1
+            if self._emit is not None:
+                self._emit(ev.RequestArrived(request.id, time_ns))
+            refusal = self.scheduler.submit(request)
             if refusal is not None:
                 self.refusals.append(refusal)
             self._next = next(self._arrivals, None)

@@ -16,7 +16,8 @@ class StepPlan:
     An executor runs ``copies`` in order, writes K and V of the whole batch, and only then attends. It returns
     one token for each entry of ``sampling``; a sequence stands there n times if n samples fork from it.
     ``cached_tokens`` has an entry for each admitted sequence; ``refused`` are requests that turned out to
-    need more than an empty memory. ``has_prefill``: some entry is longer than one token; ``has_chunks``: some sequence does not reach
+    need more than an empty memory. ``blocked``: the head of the queue waits for
+    memory; ``has_prefill``: some entry is longer than one token; ``has_chunks``: some sequence does not reach
     its end; ``has_forks``: some leader does and its samples fork. ``num_tokens`` is the sum of ``counts``;
     ``kv_tokens`` the tokens of K and V that attention reads; ``pairs`` its (query, key) pairs.
     """
@@ -30,12 +31,19 @@ class StepPlan:
     preempted: list[SequenceState] = field(default_factory=list)
     cached_tokens: dict[SequenceState, int] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
+    blocked: bool = False
     has_prefill: bool = False
     has_chunks: bool = False
     has_forks: bool = False
     num_tokens: int = 0
     kv_tokens: int = 0
     pairs: int = 0
+
+    def fill_counts(self, length: int) -> None:
+        """While a plan is made, ``counts`` may lag behind: entries of 1 are filled in when needed."""
+        missing = length - len(self.counts)
+        if missing > 0:
+            self.counts += [1] * missing
 
 
 class StepResult(NamedTuple):

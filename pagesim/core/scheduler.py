@@ -53,6 +53,11 @@ class Scheduler:
     def has_work(self) -> bool:
         return bool(self.running) or len(self.waiting) > 0
 
+    @property
+    def num_live(self) -> int:
+        """Requests that are queued or running."""
+        return len(self._live)
+
     def submit(self, request: Request) -> Refusal | None:
         """Queue a request. What can never be served is refused, with the reason, and nothing changes."""
         if request.id in self._live:
@@ -126,14 +131,15 @@ class Scheduler:
         if self._emit is not None and sampling:
             self._emit(ev.TokensSampled(tuple([seq.seq for seq in sampling]), tuple(samples)))
         finished = []
-        for seq, token in zip(sampling, samples, strict=True):
-            seq.content.outputs.append(token)
+        for seq, token in zip(sampling, samples, strict=False):  # the lengths were compared above
+            seq.outputs.append(token)
             num_tokens = seq.num_tokens + 1
             seq.num_tokens = num_tokens
-            if num_tokens >= seq.stop_at:
-                finished.append((seq, FinishReason.LENGTH))
-            elif seq.request.stop_ids and token in seq.request.stop_ids:
-                finished.append((seq, FinishReason.STOP))
+            if num_tokens >= seq.look_at:
+                if token in seq.request.stop_ids:
+                    finished.append((seq, FinishReason.STOP))
+                elif num_tokens >= seq.stop_at:
+                    finished.append((seq, FinishReason.LENGTH))
         for seq, reason in finished:
             self._end(seq, reason)
         aborted = [seq for seq in plan.sequences if seq.abort_asked]
@@ -152,6 +158,8 @@ class Scheduler:
         assert plan is self._in_flight, "roll back the plan made last, once"
         self._in_flight = None
         self._pending_copies = plan.copies
+        if self._emit is not None:
+            self._emit(ev.StepFailed(plan.step))
         for seq, count in zip(plan.sequences, plan.counts, strict=True):
             seq.num_computed -= count
             self._context_tokens -= count
@@ -161,21 +169,20 @@ class Scheduler:
         for leader in reversed(leaders):
             for seq in leader.unit:
                 self._vacate(seq)
+                if self._emit is not None and seq in plan.admitted:
+                    self._emit(ev.SequenceRequeued(seq.seq))
             self._requeue(leader)
-        if self._emit is not None:
-            self._emit(ev.StepFailed(plan.step))
 
     # -- the running sequences ---------------------------------------------------------------------------
 
     def _plan_running(self, plan: StepPlan, budget: int, chunk: int) -> int:
         """Give running sequences their tokens, in order of admission; returns the budget left."""
-        add_sequence, add_count = plan.sequences.append, plan.counts.append
+        add_sequence = plan.sequences.append
         for seq in self.running.copy():
             computed = seq.num_computed
             if computed < seq.checkpoint:  # decoding, with room: the hot path
                 seq.num_computed = computed + 1
                 add_sequence(seq)
-                add_count(1)
                 budget -= 1
             elif seq.status is Status.RUNNING:  # else it was preempted earlier in this pass
                 left = self._advance(seq, plan, budget, chunk)
@@ -250,8 +257,9 @@ class Scheduler:
         computed = seq.num_computed
         to = seq.num_computed = computed + count
         plan.sequences.append(seq)
-        plan.counts.append(count)
         if count > 1:
+            plan.fill_counts(len(plan.sequences) - 1)
+            plan.counts.append(count)
             plan.has_prefill = True
         if self._caching and to // self._block_size > computed // self._block_size:
             self.memory.publish(seq.seq, seq.content, to)
@@ -273,6 +281,7 @@ class Scheduler:
         unit = tuple(victim.unit)
         for seq in unit:
             if seq in plan.sequences:
+                plan.fill_counts(len(plan.sequences))
                 position = plan.sequences.index(seq)
                 del plan.sequences[position]
                 count = plan.counts.pop(position)
@@ -317,6 +326,7 @@ class Scheduler:
             count = min(count, budget)
             if not self._start(leader, leader.num_tokens if whole else cached + count, plan):
                 if self.running or self.memory.usage().granted:
+                    plan.blocked = True
                     return
                 self._refuse_head(leader, plan)
                 continue
@@ -422,19 +432,23 @@ class Scheduler:
                     number, request.id, sample, len(request.prompt), request.max_tokens, request.priority
                 )
             )
+        stop_at = stop_length(request, self.config)
         return SequenceState(
             seq=number,
             name=request.id if request.num_samples == 1 else f"{sample}_{request.id}",
             request=request,
             content=content,
             num_tokens=len(request.prompt),
-            stop_at=stop_length(request, self.config),
+            outputs=content.outputs,
+            stop_at=stop_at,
+            look_at=0 if request.stop_ids else stop_at,
             order=number,
             sample=sample,
         )
 
     def _close(self, plan: StepPlan) -> None:
         """Add up the plan, and list who gets a token: those whose computed tokens are all there are."""
+        plan.fill_counts(len(plan.sequences))
         plan.num_tokens = sum(plan.counts)
         self._context_tokens += plan.num_tokens
         plan.kv_tokens = self._context_tokens
@@ -457,7 +471,12 @@ class Scheduler:
                     plan.sampling += [seq] * times
         if self._emit is not None:
             seqs = tuple([seq.seq for seq in plan.sequences])
-            self._emit(ev.StepPlanned(plan.step, seqs, tuple(plan.counts), len(self.waiting)))
+            blocked = plan.blocked or bool(plan.preempted)
+            self._emit(
+                ev.StepPlanned(
+                    plan.step, seqs, tuple(plan.counts), len(self.waiting), int(blocked)
+                )
+            )
 
     def _fork(self, sampling: Sequence[SequenceState]) -> list[SequenceState]:
         """Fork each leader whose prompt is computed; returns ``sampling`` with the children in its place."""
@@ -482,6 +501,7 @@ class Scheduler:
         assert fork is not None, "a sharing memory never refuses; a copying one gave the child its memory before"
         child.status = Status.RUNNING
         child.content = leader.content.forked()
+        child.outputs = child.content.outputs
         child.num_computed = tokens
         self._context_tokens += tokens
         child.writable = fork.child.writable

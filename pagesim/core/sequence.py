@@ -34,7 +34,8 @@ class SequenceState:
 
     ``writable`` is the memory's limit, 0 while it holds no memory. ``num_tokens`` counts prompt and outputs; ``num_computed`` those whose K and V are, or are planned to be,
     in memory. While ``num_computed < checkpoint`` a decode step needs nothing from the memory: that is the
-    one comparison a step costs. ``stop_at`` is the length at which it ends. ``order`` numbers submissions and
+    one comparison a step costs. ``stop_at`` is the length at which it ends; from length ``look_at`` on, every token is
+    looked at for a reason to end. ``outputs`` is the list in ``content``. ``order`` numbers submissions and
     breaks every tie. ``group`` is set only where samples fork.
     """
 
@@ -43,7 +44,9 @@ class SequenceState:
     request: Request
     content: Content
     num_tokens: int
+    outputs: list[int]
     stop_at: int
+    look_at: int
     order: int
     num_computed: int = 0
     writable: int = 0
@@ -57,7 +60,7 @@ class SequenceState:
 
     @property
     def num_outputs(self) -> int:
-        return len(self.content.outputs)
+        return len(self.outputs)
 
     @property
     def unit(self) -> "Sequence[SequenceState]":

@@ -3,6 +3,7 @@
 Knows nothing about how a step was decided.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pagesim.core.copies import hazard_free_batches
@@ -12,18 +13,21 @@ from pagesim.sim.cost import CostModel
 
 
 class TokenSource(Protocol):
-    def sample(self, sampling: list[SequenceState]) -> list[int]:
-        """One token id for each entry; must depend on nothing but the sequences' names and tokens."""
+    def sample(self, sampling: Sequence[SequenceState]) -> Sequence[int]:
+        """One token id for each entry, always the same ones for the same calls in the same order."""
         ...
 
 
 class FreshTokens:
-    """Output tokens nobody else has: right where only lengths are known. No two sequences share an output."""
+    """Output tokens that nobody had before: right where only lengths are known."""
 
-    __slots__ = ()
+    def __init__(self) -> None:
+        self._next = 3 << 61  # prompts' ids start below, and never come this far
 
-    def sample(self, sampling: list[SequenceState]) -> list[int]:
-        return [(1 << 62) + (seq.seq << 24) + seq.num_tokens for seq in sampling]
+    def sample(self, sampling: Sequence[SequenceState]) -> range:
+        first = self._next
+        self._next = first + len(sampling)
+        return range(first, self._next)
 
 
 class ScriptedTokens:
@@ -32,7 +36,7 @@ class ScriptedTokens:
     def __init__(self, outputs: dict[str, list[int]]) -> None:
         self._outputs = outputs
 
-    def sample(self, sampling: list[SequenceState]) -> list[int]:
+    def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
         return [self._outputs[seq.name][seq.num_outputs] for seq in sampling]
 
 

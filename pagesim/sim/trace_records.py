@@ -55,9 +55,9 @@ def read_records(lines: TraceLines) -> Records:
 
 def _csv_records(first: str, lines: TraceLines) -> Records:
     rows = _csv_rows(first, lines)
-    header = next(rows)
+    header = next(rows, [])
     columns = [name.strip().lower() for name in header]
-    format_ = _recognised(columns, CSV_FORMATS, f"a header {shown(first.strip())}", lines)
+    format_ = _recognised(columns, CSV_FORMATS, f"the header {shown(first.strip())}", lines)
     places: dict[str, int] = {}
     for place, column in enumerate(columns):
         if column in format_.reads and places.setdefault(column, place) != place:
@@ -93,7 +93,7 @@ def _csv_picked(
     for row in rows:
         if len(row) != num_columns:
             raise lines.error(
-                f"{len(row)} values where the header names {num_columns} columns; fix the line"
+                f"the header names {num_columns} columns, the row has {len(row)}; fix the line"
             )
         yield Record(
             lines.number,

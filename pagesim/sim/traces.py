@@ -16,7 +16,7 @@ from pagesim.sim.token_ids import ChainedRanges, FreshIds
 from pagesim.sim.trace_formats import TOKENS_PER_HASH, TraceFormat
 from pagesim.sim.trace_records import Record, Records, read_records
 from pagesim.sim.trace_text import TraceLines, open_trace
-from pagesim.sim.trace_values import BadValueError, hash_id, request_id, token_count
+from pagesim.sim.trace_values import BadValueError, hash_id, request_id, token_count, visible
 from pagesim.sim.workload import Arrival, Workload
 
 
@@ -130,14 +130,16 @@ def _hashed_prompt(hash_ids: Sequence[str], num_tokens: int) -> ChainedRanges:
 def _nothing(lines: TraceLines, num_failed: int) -> str:
     if num_failed:
         return (
-            f"{lines.name}: all {num_failed:,} rows are failed requests; give one that has others"
+            f"{lines.name} has only failed requests ({num_failed:,}); give a trace that has others"
         )
     return f"{lines.name} has a header but no requests; give a trace of one request or more"
 
 
 def _notes(records: Records, num_failed: int) -> Iterator[str]:
     if not records.has_time:
-        unread = f" (columns not read: {', '.join(records.unread)})" if records.unread else ""
+        unread = (
+            f" (columns not read: {visible(', '.join(records.unread))})" if records.unread else ""
+        )
         yield f"no column {records.format.time}: every request waits from the start{unread}"
     if num_failed:
-        yield f"{num_failed:,} failed requests (0 output tokens) were skipped"
+        yield f"failed requests (0 output tokens) that were skipped: {num_failed:,}"

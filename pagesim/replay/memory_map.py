@@ -1,0 +1,84 @@
+"""One moment of one memory, as a value that can be drawn; and a collector of such moments.
+
+Knows nothing about drawing.
+"""
+
+from typing import NamedTuple
+
+from pagesim.core import events as ev
+from pagesim.core.types import BlockId, Geometry, SeqId
+from pagesim.replay.run_state import RunState
+
+
+class Holder(NamedTuple):
+    """A sequence and what it holds. ``written`` of its slots hold K and V; it asked for ``wanted`` slots."""
+
+    seq: SeqId
+    name: str
+    table: tuple[BlockId, ...] | range
+    written: int
+    wanted: int
+
+
+class MemoryMap(NamedTuple):
+    """Who holds which blocks at ``time_ns``; ``cached`` are findable blocks, held or free."""
+
+    time_ns: int
+    step: int
+    geometry: Geometry
+    holders: tuple[Holder, ...]
+    cached: frozenset[BlockId]
+    waiting: int
+
+
+def memory_map(state: RunState) -> MemoryMap:
+    holders = tuple(
+        Holder(
+            view.seq,
+            view.name,
+            view.table if isinstance(view.table, range) else tuple(view.table),
+            view.written,
+            view.wanted,
+        )
+        for view in state.sequences.values()
+        if len(view.table)
+    )
+    return MemoryMap(
+        state.time_ns, state.step, state.geometry, holders, frozenset(state.cached), state.waiting
+    )
+
+
+class MomentCollector:
+    """Keeps maps at evenly spaced times without knowing how long the run will be.
+
+    Marks stand at multiples of an interval; when there are too many, every other one is dropped and the
+    interval doubles. So two runs of any lengths share marks: the multiples of the larger interval.
+    """
+
+    MOST_MARKS = 128
+
+    def __init__(self, geometry: Geometry, first_interval_ns: int = 20_000_000) -> None:
+        self.state = RunState(geometry)
+        self.interval_ns = first_interval_ns
+        self.maps: dict[int, MemoryMap] = {}
+        self._next_ns = 0
+
+    def apply(self, event: ev.Event) -> None:
+        if type(event) is ev.StepDone and event.time_ns > self._next_ns:
+            # The memory was taken when the step was planned, so it looked like this while the step ran.
+            self.maps[self._next_ns] = memory_map(self.state)
+            self._next_ns = -(-event.time_ns // self.interval_ns) * self.interval_ns
+            if len(self.maps) > self.MOST_MARKS:
+                self.interval_ns *= 2
+                kept = {t: m for t, m in self.maps.items() if not t % self.interval_ns}
+                self.maps = kept
+                self._next_ns = -(-event.time_ns // self.interval_ns) * self.interval_ns
+        self.state.apply(event)
+
+
+def common_moment(collectors: list[MomentCollector], target_ns: int) -> int | None:
+    """The time nearest to ``target_ns`` at which every collector holds a map; ``None`` if there is none."""
+    shared = set(collectors[0].maps)
+    for collector in collectors[1:]:
+        shared &= set(collector.maps)
+    return min(shared, key=lambda time: (abs(time - target_ns), time), default=None)

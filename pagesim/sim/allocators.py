@@ -1,0 +1,80 @@
+"""The ways to hand out KV memory that runs are compared over. A literal table; knows nothing about running."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pagesim.core.block_manager import BlockManager
+from pagesim.core.buddy import Buddy
+from pagesim.core.contiguous import ContiguousManager
+from pagesim.core.errors import InputError
+from pagesim.core.memory import KVCacheManager
+from pagesim.core.placers import BestFit, FirstFit, Placer
+from pagesim.core.reservations import (
+    Reservation,
+    ReserveExact,
+    ReserveMax,
+    ReservePowerOfTwo,
+)
+
+PLACERS: dict[str, Callable[[int], Placer]] = {
+    "buddy": Buddy,
+    "first-fit": FirstFit,
+    "best-fit": BestFit,
+}
+RESERVATIONS: dict[str, Callable[[int], Reservation]] = {
+    "max": ReserveMax,
+    "pow2": ReservePowerOfTwo,
+    "oracle": ReserveExact,
+}
+TITLES = {
+    "max": "contiguous, reserve the maximum",
+    "pow2": "contiguous, output rounded up to 2^k",
+    "oracle": "contiguous, true length known",
+    "paged": "paged",
+}
+ALLOCATORS = tuple(TITLES)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """The memory of a run: ``num_slots`` token slots, in blocks of ``block_size`` if paged."""
+
+    num_slots: int
+    block_size: int = 16
+    max_model_len: int = 2048
+    placer: str = "buddy"
+    prefix_caching: bool = False
+    keep_unkeyed_first: bool = True
+
+
+def build_memory(allocator: str, settings: MemorySettings) -> KVCacheManager:
+    """A fresh manager. Raises InputError for an unknown name, or a memory smaller than one block."""
+    if allocator == "paged":
+        num_blocks = settings.num_slots // settings.block_size
+        if num_blocks < 1:
+            raise InputError(
+                f"a KV memory of {settings.num_slots} tokens is smaller than one block of {settings.block_size}; "
+                "give it more memory or a smaller block size"
+            )
+        return BlockManager(
+            num_blocks,
+            settings.block_size,
+            prefix_caching=settings.prefix_caching,
+            keep_unkeyed_first=settings.keep_unkeyed_first,
+        )
+    if settings.num_slots < 1:
+        raise InputError("the KV memory holds not even one token; give it more memory")
+    reservation = known(allocator, RESERVATIONS, "allocator", ("paged",))(settings.max_model_len)
+    placer = known(settings.placer, PLACERS, "placer")(settings.num_slots)
+    return ContiguousManager(placer, reservation, allocator)
+
+
+T = TypeVar("T")
+
+
+def known(name: str, table: dict[str, T], what: str, others: tuple[str, ...] = ()) -> T:
+    found = table.get(name)
+    if found is None:
+        raise InputError(f"{name!r} is no {what}; the {what}s are {', '.join((*others, *table))}")
+    return found

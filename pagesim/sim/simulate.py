@@ -1,0 +1,165 @@
+"""Runs one workload against one memory, and the same workload against several.
+
+The place where parts are put together: memory, scheduler, cost model, loop and listeners.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Protocol
+
+from pagesim.core import events as ev
+from pagesim.core.loop import ServingLoop
+from pagesim.core.memory import KVCacheManager
+from pagesim.core.recorded import Recorded
+from pagesim.core.scheduler import Scheduler
+from pagesim.core.scheduler_config import SchedulerConfig, paper_config
+from pagesim.core.types import Geometry
+from pagesim.replay.memory_map import MemoryMap, MomentCollector, common_moment
+from pagesim.replay.report import Meters, RunReport
+from pagesim.sim.allocators import MemorySettings, build_memory
+from pagesim.sim.cost import CostModel
+from pagesim.sim.executor import FreshTokens, SimExecutor, TokenSource
+from pagesim.sim.workload import Workload
+
+
+class Listener(Protocol):
+    def apply(self, event: ev.Event) -> None: ...
+
+
+Progress = Callable[[int], None]
+"""Told, now and then, how many requests have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """One run: its memory, its rules (``paper`` or ``engine``) and its limits.
+
+    ``max_num_seqs`` and ``max_tokens_per_step`` are the engine rules' limits; the paper's have none.
+    ``scheduler`` overrides what the rules say.
+    """
+
+    memory: MemorySettings
+    cost: CostModel
+    rules: str = "engine"
+    max_num_seqs: int = 256
+    max_tokens_per_step: int = 8192
+    scheduler: SchedulerConfig | None = None
+    make_tokens: Callable[[], TokenSource] = FreshTokens
+
+    def scheduler_config(self, allocator: str, geometry: Geometry) -> SchedulerConfig:
+        if self.scheduler is not None:
+            return self.scheduler
+        longest = self.memory.max_model_len
+        if self.rules == "paper":
+            return paper_config(longest, geometry.num_blocks, watermark=allocator == "paged")
+        return SchedulerConfig(
+            max_num_seqs=self.max_num_seqs,
+            max_tokens_per_step=self.max_tokens_per_step,
+            max_model_len=longest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    allocator: str
+    geometry: Geometry
+    report: RunReport
+
+
+def emit_to(listeners: Sequence[Listener]) -> ev.Emit:
+    """One function that tells every listener, in order."""
+    if len(listeners) == 1:
+        return listeners[0].apply
+    applies = [listener.apply for listener in listeners]
+
+    def emit(event: ev.Event) -> None:
+        for apply in applies:
+            apply(event)
+
+    return emit
+
+
+def build_loop(
+    workload: Workload,
+    allocator: str,
+    settings: RunSettings,
+    make_listeners: Callable[[Geometry], Sequence[Listener]] | None = None,
+) -> ServingLoop:
+    """The loop of one run, not started. Without listeners nothing is emitted, and nothing is paid for it."""
+    memory: KVCacheManager = build_memory(allocator, settings.memory)
+    emit = None
+    if make_listeners is not None:
+        emit = emit_to(make_listeners(memory.geometry))
+        memory = Recorded(memory, emit)
+    config = settings.scheduler_config(allocator, memory.geometry)
+    scheduler = Scheduler(config, memory, emit)
+    executor = SimExecutor(settings.cost, settings.make_tokens())
+    return ServingLoop(scheduler, executor, workload.arrivals, emit)
+
+
+def drive(loop: ServingLoop, progress: Progress | None = None, max_steps: int | None = None) -> None:
+    """Run to the end, or for about ``max_steps`` steps, telling ``progress`` every few hundred."""
+    chunk = 256
+    while sum(1 for _ in islice(iter(loop.step, None), chunk)) == chunk:
+        if progress is not None:
+            progress(loop.num_ended)
+        if max_steps is not None and loop.scheduler.num_steps >= max_steps:
+            return
+    if progress is not None:
+        progress(loop.num_ended)
+
+
+def simulate(
+    workload: Workload,
+    allocator: str,
+    settings: RunSettings,
+    *,
+    watch: Callable[[Geometry], Listener] | None = None,
+    progress: Progress | None = None,
+    max_steps: int | None = None,
+) -> RunResult:
+    """One run, to its end or for ``max_steps`` steps, with its report. ``watch`` makes one more listener."""
+    meters: list[Meters] = []
+
+    def make_listeners(geometry: Geometry) -> Sequence[Listener]:
+        meters.append(Meters(geometry))
+        return meters if watch is None else [*meters, watch(geometry)]
+
+    loop = build_loop(workload, allocator, settings, make_listeners)
+    drive(loop, progress, max_steps)
+    report = meters[0].report(saturated=workload.saturated)
+    return RunResult(allocator, loop.scheduler.memory.geometry, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Runs of one workload, and each run's memory at the same moment (no maps: they share none)."""
+
+    results: tuple[RunResult, ...]
+    moment_ns: int | None
+    maps: tuple[MemoryMap, ...]
+
+
+def compare(
+    workload: Workload,
+    allocators: Sequence[str],
+    settings: RunSettings,
+    progress: Callable[[str, int], None] | None = None,
+) -> Comparison:
+    """Serve ``workload`` once with each allocator. The moment shown is halfway through the shortest run."""
+    results: list[RunResult] = []
+    collectors: list[MomentCollector] = []
+
+    def watch(geometry: Geometry) -> Listener:
+        collectors.append(MomentCollector(geometry))
+        return collectors[-1]
+
+    for allocator in allocators:
+        tell = None if progress is None else partial(progress, allocator)
+        results.append(simulate(workload, allocator, settings, watch=watch, progress=tell))
+    shortest_ns = min(int(result.report.duration_s * 1e9) for result in results)
+    moment = common_moment(collectors, shortest_ns // 2)
+    maps = () if moment is None else tuple(collector.maps[moment] for collector in collectors)
+    return Comparison(tuple(results), moment, maps)
