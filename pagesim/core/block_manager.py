@@ -62,6 +62,7 @@ class BlockManager:
         if num_blocks < 1 or block_size < 1:
             raise ValueError(f"{num_blocks} blocks of {block_size} slots: both must be 1 or more")
         self.geometry = Geometry(num_blocks, block_size)
+        self._block_size = block_size
         self.can_cache = prefix_caching
         self.pool = BlockPool(num_blocks, free_order)
         self.index = PrefixIndex(num_blocks)
@@ -73,7 +74,7 @@ class BlockManager:
     # -- questions ---------------------------------------------------------------------------------------
 
     def cached_tokens(self, content: Content) -> int:
-        return len(self._hits(content)) * self.geometry.block_size
+        return len(self._hits(content)) * self._block_size
 
     def admission(self, content: Content, room: Room) -> Admission:
         if self.never_fits(content, room) is not None:
@@ -95,7 +96,7 @@ class BlockManager:
         writers: dict[BlockId, int] = {}  # shared last blocks, and how many of the targets will write them
         for seq, to in targets:
             table = self._table(seq)
-            needed += max(blocks_for(to, self.geometry.block_size) - len(table.blocks), 0)
+            needed += max(blocks_for(to, self._block_size) - len(table.blocks), 0)
             shared = self._shared_tail(table, to)
             if shared is not None:
                 writers[shared] = writers.get(shared, 0) + 1
@@ -118,7 +119,7 @@ class BlockManager:
         hits = self._hits(content)
         if not self._fits(hits, room):
             return None
-        block_size = self.geometry.block_size
+        block_size = self._block_size
         self._num_cached_free -= self._num_free(hits)
         self.pool.share(hits)
         taken, evicted = self._take(max(blocks_for(room.now, block_size) - len(hits), 0))
@@ -131,11 +132,12 @@ class BlockManager:
 
     def extend(self, seq: SeqId, to: int) -> Grant | None:
         table = self._table(seq)
-        if to <= table.writable:
-            return Grant(table.writable)
-        block_size = self.geometry.block_size
-        shared = self._shared_tail(table, to)
-        needed = max(blocks_for(to, block_size) - len(table.blocks), 0)
+        writable = table.writable
+        if to <= writable:
+            return Grant(writable)
+        block_size = self._block_size
+        shared = self._shared_tail(table, to) if writable % block_size else None
+        needed = max(-(-to // block_size) - len(table.blocks), 0)
         if needed + (shared is not None) > self.pool.num_free:
             return None
         dropped: Sequence[BlockId] = NO_BLOCKS
@@ -157,7 +159,7 @@ class BlockManager:
         if not self.can_cache:
             return NO_BLOCKS
         table = self._table(seq)
-        block_size = self.geometry.block_size
+        block_size = self._block_size
         first, stop = table.num_published, num_tokens // block_size
         if stop <= first:
             return NO_BLOCKS
@@ -173,7 +175,7 @@ class BlockManager:
 
     def withdraw(self, seq: SeqId, num_tokens: int) -> Sequence[BlockId]:
         table = self._table(seq)
-        first = num_tokens // self.geometry.block_size
+        first = num_tokens // self._block_size
         withdrawn = [b for b in table.blocks[first : table.num_published] if self.index.forget(b)]
         table.num_published = min(table.num_published, first)
         return withdrawn
@@ -183,7 +185,7 @@ class BlockManager:
         source = self._table(parent)
         if child in self._tables:
             raise DuplicateSequenceError(f"sequence {child} already holds blocks; free it first")
-        block_size = self.geometry.block_size
+        block_size = self._block_size
         shared = source.blocks[: blocks_for(num_tokens, block_size)]
         self.pool.share(shared)
         self._tables[child] = BlockTable(
@@ -232,7 +234,7 @@ class BlockManager:
         last = self._last_hits
         if last[0] is content and last[1] == length and last[2] == version:
             return last[3].copy()
-        block_size = self.geometry.block_size
+        block_size = self._block_size
         max_blocks = (length - 1) // block_size
         hits = self.index.longest_match(content.keys(max_blocks, block_size), max_blocks)
         self._last_hits = (content, length, version, hits)
@@ -240,7 +242,7 @@ class BlockManager:
 
     def _fits(self, hits: Sequence[BlockId], room: Room) -> bool:
         longest = max(room.now, room.present)
-        needed = max(blocks_for(longest, self.geometry.block_size) - len(hits), 0)
+        needed = max(blocks_for(longest, self._block_size) - len(hits), 0)
         needed += self._num_free(hits)  # sharing a block that is free now takes it, too
         return needed + room.keep_free <= self.pool.num_free
 
@@ -262,7 +264,7 @@ class BlockManager:
 
     def _shared_tail(self, table: BlockTable, to: int) -> BlockId | None:
         """The partly filled block that writing on from ``writable`` would write to, if others list it too."""
-        position, offset = divmod(table.writable, self.geometry.block_size)
+        position, offset = divmod(table.writable, self._block_size)
         if to <= table.writable or not offset:
             return None
         block = table.blocks[position]

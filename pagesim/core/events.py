@@ -95,6 +95,15 @@ class BlockReplaced(NamedTuple):
     new: int
 
 
+class RunMoved(NamedTuple):
+    """A contiguous run was too short: its content was copied to a longer one, and it was released."""
+
+    seq: int
+    old: range
+    new: range
+    wanted: int
+
+
 class TableFreed(NamedTuple):
     """The sequence holds nothing now; ``released`` blocks are free, in the order they were given back."""
 
@@ -187,6 +196,7 @@ Event = (
     | BlocksTaken
     | BlocksShared
     | BlockReplaced
+    | RunMoved
     | TableFreed
     | BlockEvicted
     | BlocksPublished
@@ -214,6 +224,7 @@ KINDS: dict[str, type[Event]] = {
     "taken": BlocksTaken,
     "shared": BlocksShared,
     "replaced": BlockReplaced,
+    "moved": RunMoved,
     "freed": TableFreed,
     "evicted": BlockEvicted,
     "published": BlocksPublished,

@@ -91,9 +91,11 @@ class Recorded:
         if grant.shared:
             emit(ev.BlocksShared(seq, listed(grant.shared)))
         taken = grant.taken
-        if grant.dropped and self.geometry.block_size == 1:  # a contiguous run moved
-            emit(ev.TableFreed(seq, listed(grant.dropped)))
-        elif grant.dropped:  # copy-on-write
+        if isinstance(grant.dropped, range) and isinstance(taken, range):
+            wanted = len(taken) if grant.wanted is None else grant.wanted
+            emit(ev.RunMoved(seq, grant.dropped, taken, wanted))
+            return
+        if grant.dropped:  # copy-on-write
             emit(ev.BlockReplaced(seq, grant.dropped[0], taken[0]))
             taken = taken[1:]
         if taken:

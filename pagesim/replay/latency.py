@@ -39,7 +39,7 @@ class LatencyMeter:
         self.end_series = array("q")
         self._last_arrival: ev.RequestArrived | None = None
         self._progress: dict[SeqId, _Progress] = {}
-        self._awaited: dict[SeqId, None] = {}
+        self._awaited: dict[SeqId, None] = {}  # admitted, and without a first token
         self._running: dict[SeqId, None] = {}
         self._requests: dict[str, int] = {}  # running sequences of each request
         self._handlers = {
@@ -74,25 +74,28 @@ class LatencyMeter:
         last = self._last_arrival
         arrived = self.time_ns if last is None or last.request != event.request else last.time_ns
         self._progress[event.seq] = _Progress(arrived, event.request)
-        self._awaited[event.seq] = None
 
     def _admitted(self, event: ev.SequenceAdmitted) -> None:
         progress = self._progress[event.seq]
-        self._enter(event.seq, progress.request)
+        self._enter(event.seq, progress)
         if not progress.counted and not event.resumed:
             progress.counted = True
             self.prompt_tokens += event.tokens
             self.cached_tokens += event.cached_tokens
 
     def _forked(self, event: ev.SequenceForked) -> None:
-        self._enter(event.child, self._progress[event.child].request)
+        self._enter(event.child, self._progress[event.child])
 
-    def _enter(self, seq: SeqId, request: str) -> None:
+    def _enter(self, seq: SeqId, progress: _Progress) -> None:
+        if progress.first_token_ns is None:
+            self._awaited[seq] = None
         if seq not in self._running:
+            request = progress.request
             self._running[seq] = None
             self._requests[request] = self._requests.get(request, 0) + 1
 
     def _leave(self, seq: SeqId) -> None:
+        self._awaited.pop(seq, None)
         if self._running.pop(seq, 0) is None:
             request = self._progress[seq].request
             count = self._requests[request] - 1
@@ -136,7 +139,6 @@ class LatencyMeter:
 
     def _finished(self, event: ev.SequenceFinished) -> None:
         self._leave(event.seq)
-        self._awaited.pop(event.seq, None)
         progress = self._progress.pop(event.seq)
         if event.reason == "abort":
             self.num_aborted += 1

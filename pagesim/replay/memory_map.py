@@ -3,6 +3,7 @@
 Knows nothing about drawing.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pagesim.core import events as ev
@@ -63,6 +64,11 @@ class MomentCollector:
         self.maps: dict[int, MemoryMap] = {}
         self._next_ns = 0
 
+    def nearest(self, target_ns: int) -> MemoryMap | None:
+        """The map whose mark is nearest to ``target_ns``; ``None`` before any step is done."""
+        mark = common_moment([self], target_ns)
+        return None if mark is None else self.maps[mark]
+
     def apply(self, event: ev.Event) -> None:
         if type(event) is ev.StepDone and event.time_ns > self._next_ns:
             # The memory was taken when the step was planned, so it looked like this while the step ran.
@@ -76,7 +82,7 @@ class MomentCollector:
         self.state.apply(event)
 
 
-def common_moment(collectors: list[MomentCollector], target_ns: int) -> int | None:
+def common_moment(collectors: Sequence["MomentCollector"], target_ns: int) -> int | None:
     """The time nearest to ``target_ns`` at which every collector holds a map; ``None`` if there is none."""
     shared = set(collectors[0].maps)
     for collector in collectors[1:]:

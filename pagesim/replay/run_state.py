@@ -115,6 +115,12 @@ class RunState:
         self.ref_counts[event.new] = 1
         self._drop(event.old)
 
+    def _moved(self, event: ev.RunMoved) -> None:
+        view = self.sequences[event.seq]
+        self._drop(event.old.start)
+        self._append(view, event.new)
+        view.wanted = event.wanted
+
     def _freed(self, event: ev.TableFreed) -> None:
         view = self.sequences[event.seq]
         if isinstance(view.table, range):
@@ -175,6 +181,7 @@ _HANDLERS = {
     ev.BlocksTaken: RunState._taken,
     ev.BlocksShared: RunState._shared,
     ev.BlockReplaced: RunState._replaced,
+    ev.RunMoved: RunState._moved,
     ev.TableFreed: RunState._freed,
     ev.BlocksPublished: RunState._published,
     ev.BlocksWithdrawn: RunState._withdrawn,

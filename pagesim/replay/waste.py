@@ -63,6 +63,7 @@ class WasteMeter:
             ev.BlocksShared: self._shared,
             ev.BlockReplaced: self._replaced,
             ev.BlockCopied: self._copied,
+            ev.RunMoved: self._moved,
             ev.TableFreed: self._freed,
             ev.SequenceAdmitted: self._admitted,
             ev.SequenceForked: self._forked,
@@ -193,6 +194,13 @@ class WasteMeter:
             self._granted -= size
             if filled < size:
                 self._mark_internal(since, size - filled)
+
+    def _moved(self, event: ev.RunMoved) -> None:
+        """The tokens move with it: what is used stays the same."""
+        holding = self._holdings[event.seq]
+        self._free_run(holding, event.old)
+        self._used += holding.written
+        self._taken(ev.BlocksTaken(event.seq, event.new, event.wanted))
 
     def _free_run(self, holding: _Holding, run: range) -> None:
         self._used -= holding.written

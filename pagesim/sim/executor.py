@@ -18,8 +18,15 @@ class TokenSource(Protocol):
         ...
 
 
+class BlankTokens:
+    """Every output token is 0: enough where nobody looks at token ids, since nothing is cached."""
+
+    def sample(self, sampling: Sequence[SequenceState]) -> tuple[int, ...]:
+        return (0,) * len(sampling)
+
+
 class FreshTokens:
-    """Output tokens that nobody had before: right where only lengths are known."""
+    """Output tokens that nobody had before, so that no two answers are alike to a prefix cache."""
 
     def __init__(self) -> None:
         self._next = 3 << 61  # prompts' ids start below, and never come this far

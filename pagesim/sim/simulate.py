@@ -20,7 +20,7 @@ from pagesim.replay.memory_map import MemoryMap, MomentCollector, common_moment
 from pagesim.replay.report import Meters, RunReport
 from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
-from pagesim.sim.executor import FreshTokens, SimExecutor, TokenSource
+from pagesim.sim.executor import BlankTokens, FreshTokens, SimExecutor, TokenSource
 from pagesim.sim.workload import Workload
 
 
@@ -37,7 +37,8 @@ class RunSettings:
     """One run: its memory, its rules (``paper`` or ``engine``) and its limits.
 
     ``max_num_seqs`` and ``max_tokens_per_step`` are the engine rules' limits; the paper's have none.
-    ``scheduler`` overrides what the rules say.
+    ``scheduler`` overrides what the rules say; ``tokens`` makes the source of output tokens, which by default
+    invents them.
     """
 
     memory: MemorySettings
@@ -46,7 +47,12 @@ class RunSettings:
     max_num_seqs: int = 256
     max_tokens_per_step: int = 8192
     scheduler: SchedulerConfig | None = None
-    make_tokens: Callable[[], TokenSource] = FreshTokens
+    tokens: Callable[[], TokenSource] | None = None
+
+    def token_source(self) -> TokenSource:
+        if self.tokens is not None:
+            return self.tokens()
+        return FreshTokens() if self.memory.prefix_caching else BlankTokens()
 
     def scheduler_config(self, allocator: str, geometry: Geometry) -> SchedulerConfig:
         if self.scheduler is not None:
@@ -95,7 +101,7 @@ def build_loop(
         memory = Recorded(memory, emit)
     config = settings.scheduler_config(allocator, memory.geometry)
     scheduler = Scheduler(config, memory, emit)
-    executor = SimExecutor(settings.cost, settings.make_tokens())
+    executor = SimExecutor(settings.cost, settings.token_source())
     return ServingLoop(scheduler, executor, workload.arrivals, emit)
 
 
@@ -116,16 +122,16 @@ def simulate(
     allocator: str,
     settings: RunSettings,
     *,
-    watch: Callable[[Geometry], Listener] | None = None,
+    watch: Callable[[Geometry], Sequence[Listener]] | None = None,
     progress: Progress | None = None,
     max_steps: int | None = None,
 ) -> RunResult:
-    """One run, to its end or for ``max_steps`` steps, with its report. ``watch`` makes one more listener."""
+    """One run, to its end or for ``max_steps`` steps, with its report. ``watch`` makes more listeners."""
     meters: list[Meters] = []
 
     def make_listeners(geometry: Geometry) -> Sequence[Listener]:
         meters.append(Meters(geometry))
-        return meters if watch is None else [*meters, watch(geometry)]
+        return meters if watch is None else [*meters, *watch(geometry)]
 
     loop = build_loop(workload, allocator, settings, make_listeners)
     drive(loop, progress, max_steps)
@@ -152,9 +158,9 @@ def compare(
     results: list[RunResult] = []
     collectors: list[MomentCollector] = []
 
-    def watch(geometry: Geometry) -> Listener:
+    def watch(geometry: Geometry) -> Sequence[Listener]:
         collectors.append(MomentCollector(geometry))
-        return collectors[-1]
+        return collectors[-1:]
 
     for allocator in allocators:
         tell = None if progress is None else partial(progress, allocator)

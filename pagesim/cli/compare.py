@@ -1,0 +1,67 @@
+"""``pagesim compare``: one workload, served once with each allocator, on one screen.
+
+Knows nothing about how a run works or how it is drawn.
+"""
+
+from typing import Annotated
+
+import typer
+
+from pagesim.cli import options as opt
+
+
+def compare(
+    context: typer.Context,
+    workload: opt.WorkloadName = "sharegpt",
+    trace: opt.Trace = None,
+    requests: opt.Requests = None,
+    rate: opt.Rate = None,
+    cv: opt.Burstiness = 1.0,
+    model: opt.Model = opt.PAPER_MODEL,
+    gpu: opt.Gpu = opt.PAPER_GPU,
+    kv_memory: opt.KvMemory = None,
+    tensor_parallel: opt.TensorParallel = 1,
+    block_size: opt.BlockSize = 16,
+    max_model_len: opt.MaxModelLen = None,
+    allocator: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this one; may be repeated.  [default: max, pow2, oracle, paged]"),
+    ] = None,
+    placer: opt.Placer = "buddy",
+    rules: opt.Rules = "paper",
+    max_num_seqs: opt.MaxNumSeqs = 256,
+    max_tokens_per_step: opt.MaxTokens = 8192,
+    prompt_tokens: opt.PromptTokens = 512,
+    output_tokens: opt.OutputTokens = 128,
+    prefix_tokens: opt.PrefixTokens = 1024,
+    samples: opt.Samples = 4,
+    prefix_caching: opt.PrefixCaching = None,
+    seed: opt.Seed = 0,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Serve one workload from contiguous slabs and from pages, and show where the memory went.
+
+    The defaults are the PagedAttention paper's: ShareGPT lengths, OPT-13B, 12 GiB of KV cache on one A100 of
+    40 GB, a queue that never empties.
+    """
+    from pagesim.cli.progress import progress_bars
+    from pagesim.sim.allocators import ALLOCATORS
+    from pagesim.sim.simulate import compare as run_all
+
+    prepared = opt.prepare(opt.typed(context))
+    names = tuple(dict.fromkeys(allocator or ALLOCATORS))
+    with progress_bars(len(prepared.workload.arrivals)) as tell:
+        comparison = run_all(prepared.workload, names, prepared.settings, tell)
+    if as_json:
+        from pagesim.cli.output import print_json
+
+        runs = {result.allocator: result.report.as_dict() for result in comparison.results}
+        print_json({**prepared.facts, "notes": prepared.notes, "runs": runs})
+        return
+    from pagesim.views.compare import CompareScreen
+    from pagesim.views.console import make_console
+
+    screen = CompareScreen(comparison, prepared.header, prepared.bytes_per_slot)
+    console = make_console()
+    console.print(screen)
+    opt.print_notes(console, prepared.notes)

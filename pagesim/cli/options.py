@@ -1,0 +1,265 @@
+"""Options that several commands share, and the run they describe.
+
+Reads what was typed, fills in what was not, and says so; knows nothing about running or drawing.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pagesim.core.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pagesim.planner.facts import ModelFacts
+    from pagesim.sim.simulate import RunSettings
+    from pagesim.sim.workload import Workload
+
+PAPER_MODEL, PAPER_GPU, PAPER_KV_BYTES = "opt-13b", "a100-sxm-40gb", 12 * 2**30
+DEFAULT_REQUESTS = 1000
+
+WorkloadName = Annotated[str, typer.Argument(help="A built-in workload; `pagesim workloads`.")]
+Trace = Annotated[
+    Path | None, typer.Option(help="Serve this trace instead: CSV or JSONL, also .gz.")
+]
+Requests = Annotated[
+    int | None,
+    typer.Option(help=f"How many requests.  [default: {DEFAULT_REQUESTS}; of a trace, all]"),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option(help="Arrivals per second.  [default: all wait from the start]"),
+]
+Burstiness = Annotated[
+    float, typer.Option("--cv", help="Variation of the gaps between arrivals; 1 is Poisson.")
+]
+Model = Annotated[str, typer.Option(help="Model; `pagesim models`.")]
+Gpu = Annotated[str, typer.Option(help="GPU; `pagesim gpus`.")]
+KvMemory = Annotated[
+    str | None,
+    typer.Option(help="Memory for K and V, such as 12GiB.  [default: what the weights leave]"),
+]
+TensorParallel = Annotated[int, typer.Option(help="GPUs that share every layer.")]
+BlockSize = Annotated[int, typer.Option(help="Tokens of one block.")]
+MaxModelLen = Annotated[
+    int | None,
+    typer.Option(help="Longest prompt + output.  [default: the model's; of a trace, its longest]"),
+]
+Placer = Annotated[
+    str, typer.Option(help="Where contiguous runs go: buddy, first-fit or best-fit.")
+]
+Rules = Annotated[
+    str,
+    typer.Option(help="paper: whole prompts, no batch limit, forks; engine: chunked prefill."),
+]
+MaxNumSeqs = Annotated[int, typer.Option(help="Engine rules: sequences at once.")]
+MaxTokens = Annotated[int, typer.Option("--max-tokens-per-step", help="Engine rules: budget.")]
+PromptTokens = Annotated[int, typer.Option(help="For fixed, uniform, samples, shared-prefix.")]
+OutputTokens = Annotated[int, typer.Option(help="For fixed, uniform, samples, shared-prefix.")]
+PrefixTokens = Annotated[int, typer.Option(help="For shared-prefix: the common start.")]
+Samples = Annotated[int, typer.Option(help="For samples: answers to each prompt.")]
+PrefixCaching = Annotated[
+    bool | None,
+    typer.Option(
+        "--prefix-caching/--no-prefix-caching",
+        help="Reuse blocks across requests.  [default: where token ids are known]",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="The same seed means the same requests.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """All that describes a run, as typed."""
+
+    workload: str
+    trace: Path | None
+    requests: int | None
+    rate: float | None
+    cv: float
+    model: str
+    gpu: str
+    kv_memory: str | None
+    tensor_parallel: int
+    block_size: int
+    max_model_len: int | None
+    placer: str
+    rules: str
+    max_num_seqs: int
+    max_tokens_per_step: int
+    prompt_tokens: int
+    output_tokens: int
+    prefix_tokens: int
+    samples: int
+    prefix_caching: bool | None
+    seed: int
+
+
+def typed(context: typer.Context) -> Options:
+    """The command's options; every command that uses this declares all of them."""
+    values = {field.name: context.params[field.name] for field in fields(Options)}
+    if values["trace"] is not None:
+        values["trace"] = Path(values["trace"])
+    return Options(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the options come to. ``header`` and ``notes`` are lines for people."""
+
+    workload: "Workload"
+    settings: "RunSettings"
+    header: tuple[str, ...]
+    notes: tuple[str, ...]
+    facts: dict[str, object]
+    bytes_per_slot: int
+
+
+def prepare(options: Options) -> Prepared:
+    """Look everything up. Raises InputError for what is unknown, impossible or contradictory."""
+    from pagesim.planner import facts as tables
+    from pagesim.planner.kv_cache import kv_bytes_per_token
+    from pagesim.planner.units import format_count, format_gib
+    from pagesim.sim.allocators import MemorySettings
+    from pagesim.sim.cost import cost_model
+    from pagesim.sim.simulate import RunSettings
+
+    if options.rules not in ("paper", "engine"):
+        raise InputError(f"{options.rules!r} are no rules; they are paper or engine")
+    if options.block_size < 1:
+        raise InputError(f"block size {options.block_size} was given; it must be 1 or more")
+    model, gpu = tables.model(options.model), tables.gpu(options.gpu)
+    ranks = options.tensor_parallel
+    per_rank = kv_bytes_per_token(model, tensor_parallel=ranks, dtype_bytes=model.dtype_bytes)
+    kv_bytes = _kv_bytes(options, model.key, gpu.key)
+    num_slots = kv_bytes // per_rank
+    if num_slots < 1:
+        raise InputError(
+            f"{model.key} takes {per_rank:,} bytes of K and V a token and {max(kv_bytes, 0):,} bytes are there on "
+            f"{ranks} x {gpu.key}; take a larger GPU, more of them (--tensor-parallel) or --kv-memory"
+        )
+    workload, max_model_len, notes = _workload(options, model)
+    if not workload.token_ids_known and options.prefix_caching:
+        notes.append("only lengths are known of these prompts: a prefix cache has nothing to find")
+    caching = workload.token_ids_known if options.prefix_caching is None else options.prefix_caching
+    settings = RunSettings(
+        memory=MemorySettings(
+            num_slots=num_slots,
+            block_size=options.block_size,
+            max_model_len=max_model_len,
+            placer=options.placer,
+            prefix_caching=caching,
+            keep_unkeyed_first=options.rules == "engine",
+        ),
+        cost=cost_model(model, gpu, tensor_parallel=ranks, dtype_bytes=model.dtype_bytes),
+        rules=options.rules,
+        max_num_seqs=options.max_num_seqs,
+        max_tokens_per_step=options.max_tokens_per_step,
+    )
+    gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}"
+    header = (
+        workload.about,
+        f"{model.name} on {gpus}, {format_gib(kv_bytes)} of KV cache"
+        + ("" if ranks == 1 else " on each")
+        + f" = {format_count(num_slots)} tokens of {format_count(per_rank)} bytes; "
+        f"longest {format_count(max_model_len)}",
+        f"{options.rules} rules; blocks of {options.block_size}; "
+        f"contiguous runs placed {options.placer}; seed {options.seed}",
+        f"again: {command_line()}",
+    )
+    described: dict[str, object] = {
+        "workload": workload.name,
+        "about": workload.about,
+        "seed": options.seed,
+        "model": model.key,
+        "gpu": gpu.key,
+        "tensor_parallel": ranks,
+        "kv_bytes": kv_bytes,
+        "bytes_per_slot": per_rank,
+        "num_slots": num_slots,
+        "block_size": options.block_size,
+        "max_model_len": max_model_len,
+        "placer": options.placer,
+        "rules": options.rules,
+        "prefix_caching": caching,
+        "command": command_line(),
+    }
+    return Prepared(workload, settings, header, tuple(notes), described, per_rank)
+
+
+def _kv_bytes(options: Options, model: str, gpu: str) -> int:
+    from pagesim.planner import facts as tables
+    from pagesim.planner.kv_cache import kv_memory
+    from pagesim.planner.units import parse_bytes
+
+    if options.kv_memory is not None:
+        return parse_bytes(options.kv_memory)
+    if (model, gpu, options.tensor_parallel) == (PAPER_MODEL, PAPER_GPU, 1):
+        return PAPER_KV_BYTES
+    budget = kv_memory(
+        tables.gpu(gpu), tables.model(model), tensor_parallel=options.tensor_parallel
+    )
+    return budget.kv_bytes
+
+
+def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, list[str]]:
+    """The workload, the longest request allowed, and what to tell about them."""
+    from pagesim.sim.traces import read_trace
+    from pagesim.sim.workloads import WorkloadOptions, build_workload
+
+    if options.max_model_len is not None and options.max_model_len < 2:
+        raise InputError(f"max model length {options.max_model_len} was given; it must be 2 or more")
+    if options.trace is None:
+        longest = options.max_model_len or model.max_position
+        built = build_workload(
+            options.workload,
+            requests=DEFAULT_REQUESTS if options.requests is None else options.requests,
+            rate=options.rate,
+            seed=options.seed,
+            max_model_len=longest,
+            cv=options.cv,
+            options=WorkloadOptions(
+                options.prompt_tokens, options.output_tokens, options.prefix_tokens, options.samples
+            ),
+        )
+        return built, longest, list(built.notes)
+    if options.rate is not None:
+        raise InputError("--rate was given with --trace, which has its own times; leave one out")
+    if options.requests is not None and options.requests < 1:
+        raise InputError(f"{options.requests} requests were asked for; it must be 1 or more")
+    workload = read_trace(options.trace, limit=options.requests)
+    notes = list(workload.notes)
+    if options.max_model_len is not None:
+        return workload, options.max_model_len, notes
+    needed = max(len(a.request.prompt) + a.request.max_tokens for a in workload.arrivals)
+    if needed > model.max_position:
+        notes.append(
+            f"the longest request has {needed:,} tokens and {model.key} takes {model.max_position:,}: allowed here, "
+            f"so that all are served; --max-model-len {model.max_position} refuses them"
+        )
+    return workload, max(needed, model.max_position), notes
+
+
+def print_notes(console: "Console", notes: Sequence[str]) -> None:
+    for note in notes:
+        console.print(f"note: {note}", markup=False, highlight=False)
+
+
+def command_line() -> str:
+    """What was typed, quoted for a shell, less the options that only say where the result goes."""
+    import shlex
+
+    words: list[str] = []
+    arguments = iter(sys.argv[1:])
+    for word in arguments:
+        if word == "--log":
+            next(arguments, None)
+        elif word != "--json" and not word.startswith("--log="):
+            words.append(word)
+    return shlex.join(["pagesim", *words])

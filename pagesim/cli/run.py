@@ -1,0 +1,85 @@
+"""``pagesim run``: one workload, one allocator; its report, and on request its log.
+
+Knows nothing about how a run works or how it is drawn.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pagesim.cli import options as opt
+
+
+def run(
+    context: typer.Context,
+    workload: opt.WorkloadName = "sharegpt",
+    trace: opt.Trace = None,
+    requests: opt.Requests = None,
+    rate: opt.Rate = None,
+    cv: opt.Burstiness = 1.0,
+    model: opt.Model = opt.PAPER_MODEL,
+    gpu: opt.Gpu = opt.PAPER_GPU,
+    kv_memory: opt.KvMemory = None,
+    tensor_parallel: opt.TensorParallel = 1,
+    block_size: opt.BlockSize = 16,
+    max_model_len: opt.MaxModelLen = None,
+    allocator: Annotated[str, typer.Option(help="max, pow2, oracle or paged.")] = "paged",
+    placer: opt.Placer = "buddy",
+    rules: opt.Rules = "engine",
+    max_num_seqs: opt.MaxNumSeqs = 256,
+    max_tokens_per_step: opt.MaxTokens = 8192,
+    prompt_tokens: opt.PromptTokens = 512,
+    output_tokens: opt.OutputTokens = 128,
+    prefix_tokens: opt.PrefixTokens = 1024,
+    samples: opt.Samples = 4,
+    prefix_caching: opt.PrefixCaching = None,
+    log: Annotated[
+        Path | None, typer.Option(help="Write every event to this file, .jsonl or .jsonl.gz.")
+    ] = None,
+    seed: opt.Seed = 0,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Serve one workload with one allocator, by the rules of today's engines."""
+    from pagesim.cli.progress import progress_bars
+    from pagesim.core.types import Geometry
+    from pagesim.replay.log import LogWriter, log_header
+    from pagesim.replay.memory_map import MomentCollector
+    from pagesim.sim.simulate import Listener, simulate
+
+    prepared = opt.prepare(opt.typed(context))
+    with ExitStack() as stack:
+        moments: list[MomentCollector] = []
+
+        def watch(geometry: Geometry) -> list[Listener]:
+            moments.append(MomentCollector(geometry))
+            if log is None:
+                return [moments[0]]
+            header = log_header(geometry, allocator=allocator, **prepared.facts)
+            return [moments[0], stack.enter_context(LogWriter(log, header))]
+
+        tell = stack.enter_context(progress_bars(len(prepared.workload.arrivals)))
+        result = simulate(
+            prepared.workload,
+            allocator,
+            prepared.settings,
+            watch=watch,
+            progress=lambda done: tell(allocator, done),
+        )
+    if as_json:
+        from pagesim.cli.output import print_json
+
+        runs = {allocator: result.report.as_dict()}
+        print_json({**prepared.facts, "notes": prepared.notes, "runs": runs})
+        return
+    from pagesim.views.compare import RunScreen
+    from pagesim.views.console import make_console
+
+    moment = moments[0].nearest(int(result.report.duration_s * 1e9) // 2)
+    screen = RunScreen(result, prepared.header, prepared.bytes_per_slot, moment)
+    console = make_console()
+    console.print(screen)
+    opt.print_notes(console, prepared.notes)
+    if log is not None:
+        console.print(f"log: {log}", markup=False, highlight=False)

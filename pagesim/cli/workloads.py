@@ -1,0 +1,26 @@
+"""``pagesim workloads``: what is built in, and which trace formats are read."""
+
+import typer
+
+from pagesim.cli.options import AsJson
+
+
+def workloads(as_json: AsJson = False) -> None:
+    """List the built-in workloads and the trace formats that --trace reads."""
+    from pagesim.sim.trace_formats import FORMATS
+    from pagesim.sim.workloads import WORKLOADS, natural_rate
+
+    if as_json:
+        from pagesim.cli.output import print_json
+
+        print_json(
+            [
+                {"name": name, "about": kind.about, "requests_per_s": natural_rate(name)}
+                for name, kind in WORKLOADS.items()
+            ]
+        )
+        return
+    for name, kind in WORKLOADS.items():
+        rate = natural_rate(name)
+        arrivals = "" if rate is None else f" (natural rate: --rate {rate:.2f})"
+        typer.echo(f"{name:14} {kind.about}{arrivals}")

@@ -1,0 +1,223 @@
+"""A run on disk: a header line, then one event a line, as JSON arrays; ``.gz`` is compressed.
+
+    {"pagesim_log": 1, "memory": {...}, "command": "...", "kinds": {"taken": ["seq", "blocks", "wanted"], ...}}
+    ["taken", 0, [7, 1], 32]
+
+Knows nothing about what the events mean. Files are byte-identical for the same run, compressed or not.
+"""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedIOBase
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from pagesim.core import events as ev
+from pagesim.core.errors import InputError
+from pagesim.core.types import Geometry
+
+LOG_VERSION = 1
+FLUSH_EVERY = 512
+
+Json = dict[str, object]
+_NAMES = {kind: name for name, kind in ev.KINDS.items()}
+
+
+class UnknownEvent(NamedTuple):
+    """An event of a kind that this version does not know; kept as it was."""
+
+    kind: str
+    fields: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunLog:
+    """What was read. ``warnings`` are sentences about what was dropped."""
+
+    header: Json
+    geometry: Geometry
+    events: tuple["ev.Event | UnknownEvent", ...]
+    warnings: tuple[str, ...] = ()
+
+
+def log_header(geometry: Geometry, **facts: object) -> Json:
+    """The first line of a log. ``facts`` are JSON values: the seed, the settings, the command that repeats it."""
+    return {
+        "pagesim_log": LOG_VERSION,
+        "memory": geometry._asdict(),
+        **facts,
+        "kinds": {name: list(kind._fields) for name, kind in ev.KINDS.items()},
+    }
+
+
+def encode(event: "ev.Event | UnknownEvent") -> str:
+    """One line, without its end."""
+    if isinstance(event, UnknownEvent):
+        return _dump([event.kind, *event.fields])
+    return _dump([_NAMES[type(event)], *event])
+
+
+def decode(line: str) -> "ev.Event | UnknownEvent":
+    """The event of one line. ValueError if the line is none."""
+    values = json.loads(line)
+    if not isinstance(values, list) or not values or not isinstance(values[0], str):
+        raise ValueError("not an array that starts with a kind")
+    name, fields = values[0], [_plain(value) for value in values[1:]]
+    kind = ev.KINDS.get(name)
+    if kind is None:
+        return UnknownEvent(name, tuple(fields))
+    if len(fields) != len(kind._fields):
+        raise ValueError(f"{name} has {len(kind._fields)} fields, not {len(fields)}")
+    return kind(*fields)
+
+
+def _dump(values: object) -> str:
+    return json.dumps(values, separators=(",", ":"), default=_json_range)
+
+
+def _json_range(value: object) -> object:
+    if isinstance(value, range):
+        return {"range": [value.start, value.stop]}
+    raise TypeError(f"{type(value).__name__} has no place in a log")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, dict):
+        start, stop = value["range"]
+        return range(start, stop)
+    return value
+
+
+class LogWriter:
+    """A listener that writes every event. Flushed now and then, so that a killed run leaves a readable log."""
+
+    def __init__(self, path: Path, header: Json) -> None:
+        """Raises InputError if the file cannot be written."""
+        try:
+            self._raw = path.open("wb")
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror}; name another file") from None
+        self._file: BufferedIOBase = self._raw  # type: ignore[assignment]
+        if path.suffix == ".gz":  # no name and no time in it: the same run is the same file
+            self._file = gzip.GzipFile("", "wb", 6, self._raw, mtime=0)
+        self._lines = [_dump(header)]
+        self._flush()
+
+    def apply(self, event: ev.Event) -> None:
+        self._lines.append(encode(event))
+        if len(self._lines) >= FLUSH_EVERY:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._file.write(("\n".join(self._lines) + "\n").encode())
+        self._file.flush()
+        self._lines = []
+
+    def close(self) -> None:
+        if self._lines:
+            self._flush()
+        self._file.close()
+        self._raw.close()
+
+    def __enter__(self) -> "LogWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def read_log(path: Path) -> RunLog:
+    """Read a whole log. A torn last line is dropped with a warning; unknown kinds are kept.
+
+    Raises InputError, naming the line, for any other line that is no event, and for a file that is no log.
+    """
+    lines, torn = _read_lines(path)
+    header = _read_header(path, lines[0] if lines else "")
+    events: list[ev.Event | UnknownEvent] = []
+    bad: list[tuple[int, str]] = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            events.append(decode(line))
+        except (ValueError, KeyError, TypeError):
+            bad.append((number, line))
+    warnings = []
+    if bad and bad[-1][0] == len(lines):
+        warnings.append(f"{path.name}: the last line, {len(lines)}, is cut off and was dropped")
+        bad.pop()
+    elif torn:
+        warnings.append(f"{path.name}: the compressed file is cut off; what was left of it was read")
+    if bad:
+        number, line = bad[0]
+        count = "1 line is" if len(bad) == 1 else f"{len(bad)} lines are"
+        raise InputError(
+            f"{path.name}, line {number} is not an event ({line[:40]!r}); {count} bad of {len(lines)}, and "
+            "what follows cannot be trusted: restore the file or record the run again"
+        )
+    return RunLog(header, _geometry(path, header), tuple(events), tuple(warnings))
+
+
+def _read_lines(path: Path) -> tuple[list[str], bool]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    torn = False
+    if data[:2] == b"\x1f\x8b":
+        data, torn = _inflate(path, data)
+    text = data.decode("utf-8-sig", errors="replace")
+    lines = text.splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines, torn
+
+
+def _inflate(path: Path, data: bytes) -> tuple[bytes, bool]:
+    """All that can be got out of a gzip file, and whether its end is missing."""
+    decoder = zlib.decompressobj(wbits=31)
+    try:
+        plain = decoder.decompress(data) + decoder.flush()
+    except zlib.error as error:
+        raise InputError(f"{path.name} is damaged: {error}") from None
+    return plain, not decoder.eof
+
+
+def _read_header(path: Path, line: str) -> Json:
+    try:
+        header = json.loads(line)
+        version = header["pagesim_log"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{path.name} is not a pagesim log: its first line is {line[:40]!r}; write one with `pagesim run --log`"
+        ) from None
+    if not isinstance(version, int) or version > LOG_VERSION:
+        raise InputError(
+            f"{path.name} is a log of version {version!r} and this pagesim reads up to {LOG_VERSION}; update pagesim"
+        )
+    return dict(header)
+
+
+def _geometry(path: Path, header: Json) -> Geometry:
+    memory = header.get("memory")
+    if not isinstance(memory, dict) or not all(
+        isinstance(memory.get(name), int) and memory[name] > 0 for name in Geometry._fields
+    ):
+        raise InputError(f"{path.name} has no memory size in its first line; record the run again")
+    return Geometry(memory["num_blocks"], memory["block_size"])
+
+
+def replayed(log: RunLog) -> Iterator[ev.Event]:
+    """The events that this version knows."""
+    for event in log.events:
+        if not isinstance(event, UnknownEvent):
+            yield event
