@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def load_cases() -> list[Json]:
-    with gzip.open(shared_file("../scheduler_cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
+    with gzip.open(shared_file("scheduler_cases.jsonl.gz"), "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 

@@ -164,19 +164,13 @@ class BlockManager:
         if stop <= first:
             return NO_BLOCKS
         keys = content.keys(stop, block_size)
-        published = []
-        for position in range(first, stop):
-            block = table.blocks[position]
-            if self.index.keys[block] is None:
-                self.index.register(block, keys[position])
-                published.append(block)
         table.num_published = stop
-        return published
+        return self.index.register(table.blocks[first:stop], keys[first:stop])
 
     def withdraw(self, seq: SeqId, num_tokens: int) -> Sequence[BlockId]:
         table = self._table(seq)
         first = num_tokens // self._block_size
-        withdrawn = [b for b in table.blocks[first : table.num_published] if self.index.forget(b)]
+        withdrawn = self.index.forget(table.blocks[first : table.num_published])
         table.num_published = min(table.num_published, first)
         return withdrawn
 
@@ -213,8 +207,7 @@ class BlockManager:
     def reset_cache(self) -> bool:
         if self.pool.num_free < self.geometry.num_blocks:
             return False
-        for block in self.pool.free_queue():
-            self.index.forget(block)
+        self.index.forget(self.pool.free_queue())
         self._num_cached_free = 0
         return True
 
@@ -255,10 +248,7 @@ class BlockManager:
         taken = self.pool.take(count)
         if not (self.can_cache and self.index.num_keyed):
             return taken, NO_BLOCKS
-        keys = self.index.keys
-        evicted = [block for block in taken if keys[block] is not None]
-        for block in evicted:
-            self.index.forget(block)
+        evicted = self.index.forget(taken)
         self._num_cached_free -= len(evicted)
         return taken, evicted
 

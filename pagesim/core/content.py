@@ -5,9 +5,10 @@ of block i), and key(-1) comes from salt and adapter, so equal keys mean equal t
 Python's ``hash()`` is never used: keys are the same in every process.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from struct import Struct
+from sys import byteorder
 
 Key = bytes
 
@@ -24,7 +25,7 @@ class Content:
         self.reads_cache = reads_cache
         self.outputs: list[int] = []
         self.seed = _seed(salt, adapter)
-        self._keys: list[Key] = []
+        self._keys: list[Key] | None = None  # made when first asked for: most waiting prompts never are
         self._key_size = 0
 
     def __len__(self) -> int:
@@ -41,14 +42,15 @@ class Content:
 
     def keys(self, num_blocks: int, block_size: int) -> list[Key]:
         """Keys of at least the first ``num_blocks`` blocks (all must be full); the caller must not change the list."""
-        if block_size != self._key_size:
-            self._keys, self._key_size = [], block_size
         keys = self._keys
+        if keys is None or block_size != self._key_size:
+            keys = self._keys = []
+            self._key_size = block_size
         if len(keys) < num_blocks:
-            pack = _packer(block_size).pack
+            tokens = self.slice(len(keys) * block_size, num_blocks * block_size)
             parent = keys[-1] if keys else self.seed
-            for start in range(len(keys) * block_size, num_blocks * block_size, block_size):
-                parent = sha256(parent + pack(*self.slice(start, start + block_size))).digest()
+            for block in _packed_blocks(tokens, block_size):
+                parent = sha256(parent + block).digest()
                 keys.append(parent)
         return keys
 
@@ -59,7 +61,7 @@ class Content:
         child.reads_cache = self.reads_cache
         child.outputs = list(self.outputs)
         child.seed = self.seed
-        child._keys = list(self._keys)
+        child._keys = None if self._keys is None else list(self._keys)
         child._key_size = self._key_size
         return child
 
@@ -71,11 +73,23 @@ def _seed(salt: str, adapter: str) -> Key:
     return sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).digest()
 
 
-_PACKERS: dict[int, Struct] = {}
+def _packed_blocks(tokens: Sequence[int], block_size: int) -> Iterator[bytes]:
+    """Each block's token ids as signed 64-bit little-endian numbers, the same on every machine."""
+    size = 8 * block_size
+    if isinstance(tokens, range) and tokens.step == 1:
+        # All ids of a block in one number: first * (1, 1, 1, ...) + (0, 1, 2, ...), in 64-bit digits.
+        ones, steps = _digits([1] * block_size), _digits(range(block_size))
+        for first in tokens[::block_size]:
+            yield (first * ones + steps).to_bytes(size, "little")
+        return
+    data = _digits(tokens).to_bytes(8 * len(tokens), "little")
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
 
 
-def _packer(block_size: int) -> Struct:
-    packer = _PACKERS.get(block_size)
-    if packer is None:
-        packer = _PACKERS[block_size] = Struct(f"<{block_size}q")
-    return packer
+def _digits(numbers: Iterable[int]) -> int:
+    """One number whose 64-bit digits, the lowest first, are ``numbers``."""
+    digits = array("q", numbers)
+    if byteorder == "big":
+        digits.byteswap()
+    return int.from_bytes(digits.tobytes(), "little")

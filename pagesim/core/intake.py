@@ -44,11 +44,11 @@ def stop_length(request: Request, config: SchedulerConfig) -> int:
     return min(len(request.prompt) + request.max_tokens, config.max_model_len)
 
 
-def final_length(request: Request, config: SchedulerConfig) -> int | None:
-    """The length each sample truly ends at, where known."""
+def final_length(request: Request, stop_at: int) -> int | None:
+    """The length each sample truly ends at, where known; ``stop_at`` is the length it ends at at the latest."""
     if request.known_output is None:
         return None
-    return min(len(request.prompt) + request.known_output, stop_length(request, config))
+    return min(stop_at, len(request.prompt) + request.known_output)
 
 
 def worst_room(request: Request, config: SchedulerConfig, memory: KVCacheManager) -> Room:
@@ -63,7 +63,7 @@ def worst_room(request: Request, config: SchedulerConfig, memory: KVCacheManager
         now=len(request.prompt),
         present=len(request.prompt),
         limit=limit,
-        final=final_length(request, config),
+        final=final_length(request, limit),
         keep_free=keep_free,
     )
 

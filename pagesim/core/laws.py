@@ -32,7 +32,7 @@ LAWS: dict[str, str] = {
     "budget": "A step computes at least one token for each of its sequences, and no more than the budget.",
     "order": "First come, first served: the waiting queue is in arrival order.",
     "watermark": "An admission while others run leaves the watermark's blocks free.",
-    "rejects-the-impossible": "What cannot fit an empty memory is refused at once, with both sizes, and nothing else is.",
+    "rejects-the-impossible": "What cannot fit an empty memory, and only that, is refused, with both sizes.",
     "same-log": "The same input gives the same events, in every process.",
 }
 
@@ -45,7 +45,7 @@ class Span(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """All of a manager that a question can see. ``ref_counts`` and ``free_queue`` only where it has a pool."""
+    """All of a manager that can be seen; ``ref_counts`` and ``free_queue`` only where it has a pool."""
 
     usage: Usage
     tables: dict[SeqId, tuple[BlockId, ...]]
@@ -130,7 +130,8 @@ def check_single_writer(manager: KVCacheManager, spans: Mapping[SeqId, Span]) ->
         if max(written, writable) > len(table) * block_size:
             _broken(
                 "single-writer",
-                f"sequence {seq} may write up to {max(written, writable)} and holds {len(table) * block_size} slots",
+                f"sequence {seq} may write up to {max(written, writable)} and holds "
+                f"{len(table) * block_size} slots",
             )
         for position in range(max(written, writable)):
             slot = table[position // block_size] * block_size + position % block_size
@@ -142,8 +143,8 @@ def check_single_writer(manager: KVCacheManager, spans: Mapping[SeqId, Span]) ->
             if others:
                 _broken(
                     "single-writer",
-                    f"sequence {seq} may write position {position} in slot {slot}, which sequence {others[0]} "
-                    "may write or has written",
+                    f"sequence {seq} may write position {position} in slot {slot}, which sequence "
+                    f"{others[0]} may write or has written",
                 )
 
 
@@ -164,8 +165,8 @@ def check_content(
                 what = "nothing" if found is None else f"prefix {found}"
                 _broken(
                     "content",
-                    f"sequence {seq} reads {what} at position {position} (slot {shadow.slot(table, position)}), and "
-                    f"its own is prefix {expected}",
+                    f"sequence {seq} reads {what} at position {position} (slot "
+                    f"{shadow.slot(table, position)}), and its own is prefix {expected}",
                 )
 
 
@@ -288,13 +289,14 @@ def check_order(arrivals: Sequence[int]) -> None:
 
 
 def check_watermark(plan: StepPlan, num_before: int, num_free: int, watermark: int) -> None:
-    """``num_before`` sequences ran before the first admission, and ``num_free`` blocks are free after the last."""
+    """``num_before`` sequences ran before anybody was admitted; ``num_free`` blocks are free after that."""
     first = plan.admitted[0].unit if plan.admitted and not num_before else ()
     bound = [seq for seq in plan.admitted if seq not in first]
     if bound and num_free < watermark:
         _broken(
             "watermark",
-            f"step {plan.step} admitted {bound[-1].name} and left {num_free} blocks free of the {watermark} to keep",
+            f"step {plan.step} admitted {bound[-1].name} and left {num_free} blocks free of the "
+            f"{watermark} to keep",
         )
 
 

@@ -5,7 +5,7 @@ equal. Several blocks may hold the same content: nothing is de-duplicated, and a
 registered first among those left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pagesim.core.content import Key
 from pagesim.core.types import BlockId
@@ -34,27 +34,43 @@ class PrefixIndex:
             found.append(block)
         return found
 
-    def register(self, block: BlockId, key: Key) -> None:
-        """Make ``block`` findable under ``key``. It must hold no key yet."""
-        assert self.keys[block] is None
-        self.keys[block] = key
-        if self._blocks.setdefault(key, block) != block:
-            self._twins.setdefault(key, {})[block] = None
-        self.num_keyed += 1
+    def register(self, blocks: Iterable[BlockId], keys: Iterable[Key]) -> list[BlockId]:
+        """Make each block findable under its key; returns those that held no key before."""
+        block_keys, found = self.keys, self._blocks
+        registered = []
+        for block, key in zip(blocks, keys, strict=True):
+            if block_keys[block] is not None:
+                continue
+            block_keys[block] = key
+            registered.append(block)
+            if found.setdefault(key, block) != block:
+                self._twins.setdefault(key, {})[block] = None
+        self.num_keyed += len(registered)
         self.version += 1
+        return registered
 
-    def forget(self, block: BlockId) -> bool:
-        """Remove the block's key, if it has one; says whether it had."""
-        key = self.keys[block]
-        if key is None:
-            return False
-        self.keys[block] = None
-        self.num_keyed -= 1
-        self.version += 1
-        twins = self._twins.get(key)
-        if twins is None:
-            del self._blocks[key]
-            return True
+    def forget(self, blocks: Iterable[BlockId]) -> list[BlockId]:
+        """Remove the keys of these blocks; returns those that had one."""
+        block_keys, found, twins = self.keys, self._blocks, self._twins
+        forgotten = []
+        for block in blocks:
+            key = block_keys[block]
+            if key is None:
+                continue
+            block_keys[block] = None
+            forgotten.append(block)
+            if key in twins:
+                self._forget_twin(block, key)
+            else:
+                del found[key]
+        if forgotten:
+            self.num_keyed -= len(forgotten)
+            self.version += 1
+        return forgotten
+
+    def _forget_twin(self, block: BlockId, key: Key) -> None:
+        """The content stays findable in another block: the one registered first among those left."""
+        twins = self._twins[key]
         if self._blocks[key] == block:
             heir = next(iter(twins))
             del twins[heir]
@@ -63,4 +79,3 @@ class PrefixIndex:
             del twins[block]
         if not twins:
             del self._twins[key]
-        return True

@@ -43,6 +43,7 @@ class Scheduler:
         self._num_unforked = 0  # sequences that running leaders will fork: they have seats already
         self._context_tokens = 0  # sum of num_computed over running
         self._in_flight: StepPlan | None = None
+        self._abort_asked: list[str] = []  # requests to end when the step in flight is committed
         self._pending_copies: list[Copy] = []
         self._block_size = memory.geometry.block_size
         self._caching = memory.can_cache
@@ -89,11 +90,10 @@ class Scheduler:
             return False
         in_flight = self._in_flight is not None and any(s in self._in_flight.sequences for s in live)
         for seq in tuple(live):
-            if in_flight:
-                seq.abort_asked = True
-            else:
+            if not in_flight:
                 self._end(seq, FinishReason.ABORT)
-        self._drop_ended_from_running()
+        if in_flight:
+            self._abort_asked.append(request_id)
         return True
 
     def reset_prefix_cache(self) -> bool:
@@ -142,12 +142,7 @@ class Scheduler:
                     finished.append((seq, FinishReason.LENGTH))
         for seq, reason in finished:
             self._end(seq, reason)
-        aborted = [seq for seq in plan.sequences if seq.abort_asked]
-        for leader in aborted:
-            for seq in tuple(self._live.get(leader.request.id, ())):
-                self._end(seq, FinishReason.ABORT)
-        if finished or aborted:
-            self._drop_ended_from_running()
+        self._end_asked()
         return [seq for seq, _ in finished]
 
     def rollback(self, plan: StepPlan) -> None:
@@ -172,6 +167,12 @@ class Scheduler:
                 if self._emit is not None and seq in plan.admitted:
                     self._emit(ev.SequenceRequeued(seq.seq))
             self._requeue(leader)
+        self._end_asked()
+
+    def _end_asked(self) -> None:
+        while self._abort_asked:
+            for seq in tuple(self._live.get(self._abort_asked.pop(), ())):
+                self._end(seq, FinishReason.ABORT)
 
     # -- the running sequences ---------------------------------------------------------------------------
 
@@ -195,10 +196,12 @@ class Scheduler:
 
     def _advance(self, seq: SequenceState, plan: StepPlan, budget: int, chunk: int) -> int | None:
         """Schedule a sequence that may need memory; returns the budget left. ``None``: it gave way itself."""
-        if _is_forked(seq):
+        if seq.group is not None and seq.group.forked:
             return budget if seq.unit[0] is not seq else self._advance_group(seq, plan, budget, chunk)
-        count = min(seq.num_tokens - seq.num_computed, chunk, budget)
-        if count <= 0:
+        count = seq.num_tokens - seq.num_computed
+        if count > 1:
+            count = min(count, chunk, budget)
+        elif not count:
             return budget
         to = seq.num_computed + count
         if to > seq.writable:
@@ -273,7 +276,8 @@ class Scheduler:
 
     def _use(self, seq: SequenceState, grant: Grant, plan: StepPlan) -> None:
         seq.writable = grant.writable
-        plan.copies += grant.copies
+        if grant.copies:
+            plan.copies += grant.copies
 
     def _preempt(self, victim: SequenceState, plan: StepPlan) -> int:
         """Free the victim's unit and queue it again; returns the budget it had been given in this step."""
@@ -367,7 +371,7 @@ class Scheduler:
             now=now,
             present=seq.num_tokens if self.config.admit_only_if_whole_prompt_fits else now,
             limit=seq.stop_at,
-            final=final_length(seq.request, self.config),
+            final=seq.final,
             keep_free=keep_free,
         )
         grant = self.memory.allocate(seq.seq, seq.content, room)
@@ -442,6 +446,7 @@ class Scheduler:
             outputs=content.outputs,
             stop_at=stop_at,
             look_at=0 if request.stop_ids else stop_at,
+            final=final_length(request, stop_at),
             order=number,
             sample=sample,
         )
@@ -516,8 +521,10 @@ class Scheduler:
         seq.num_computed = seq.writable = seq.checkpoint = 0
 
     def _end(self, seq: SequenceState, reason: FinishReason) -> None:
-        """The sequence is over, in whatever state. The caller then drops it from ``running``."""
-        if seq.status is Status.WAITING:
+        """The sequence is over, in whatever state."""
+        if seq.status is Status.RUNNING:
+            self.running.remove(seq)
+        elif seq.status is Status.WAITING:
             self.waiting.remove(seq)
         group = seq.group
         if group is not None:
@@ -539,9 +546,6 @@ class Scheduler:
         seq.group = None
         if group.forked and len(group.members) == 1:
             group.members[0].group = None  # the last one goes on alone
-
-    def _drop_ended_from_running(self) -> None:
-        self.running = [seq for seq in self.running if seq.status is Status.RUNNING]
 
     def _refuse(self, request: Request, reason: str) -> Refusal:
         if self._emit is not None:

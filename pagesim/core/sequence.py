@@ -35,7 +35,7 @@ class SequenceState:
     ``writable`` is the memory's limit, 0 while it holds no memory. ``num_tokens`` counts prompt and outputs; ``num_computed`` those whose K and V are, or are planned to be,
     in memory. While ``num_computed < checkpoint`` a decode step needs nothing from the memory: that is the
     one comparison a step costs. ``stop_at`` is the length at which it ends; from length ``look_at`` on, every token is
-    looked at for a reason to end. ``outputs`` is the list in ``content``. ``order`` numbers submissions and
+    looked at for a reason to end; ``final`` is the length it truly ends at, where known. ``outputs`` is the list in ``content``. ``order`` numbers submissions and
     breaks every tie. ``group`` is set only where samples fork.
     """
 
@@ -47,6 +47,7 @@ class SequenceState:
     outputs: list[int]
     stop_at: int
     look_at: int
+    final: int | None
     order: int
     num_computed: int = 0
     writable: int = 0
@@ -54,7 +55,6 @@ class SequenceState:
     num_preemptions: int = 0
     status: Status = Status.WAITING
     finish_reason: FinishReason | None = None
-    abort_asked: bool = False
     sample: int = 0
     group: "SampleGroup | None" = None
 

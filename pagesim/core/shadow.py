@@ -15,7 +15,7 @@ PrefixId = int
 
 
 class Prefixes:
-    """Numbers whole prefixes: a tree in which each node is one token after its parent. Grows, never shrinks."""
+    """Numbers whole prefixes: a tree in which each node is one token after its parent. It only grows."""
 
     def __init__(self) -> None:
         self._roots: dict[tuple[str, str], PrefixId] = {}
