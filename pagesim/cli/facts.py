@@ -87,9 +87,9 @@ def _table(first: str, *others: str) -> "Table":
 
 
 def _print_table(table: "Table") -> None:
-    from rich.console import Console
+    from pagesim.views.console import make_console
 
-    Console().print(table)
+    make_console().print(table)
 
 
 def _print_json(rows: list[dict[str, object]]) -> None:

@@ -54,9 +54,9 @@ def plan(
 
         typer.echo(json.dumps(report.as_dict(), indent=2))
         return
-    from rich.console import Console
+    from pagesim.views.console import make_console
 
-    console = Console()
+    console = make_console()
     for part in plan_tables(report):
         console.print(part)
 

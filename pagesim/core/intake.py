@@ -58,7 +58,7 @@ def worst_room(request: Request, config: SchedulerConfig, memory: KVCacheManager
     if config.fork_samples and memory.can_share:
         block_size = memory.geometry.block_size
         own = blocks_for(limit - 1, block_size) - len(request.prompt) // block_size
-        keep_free = max(keep_free, (request.num_samples - 1) * own)
+        keep_free += (request.num_samples - 1) * own  # or it could not come back once preempted
     return Room(
         now=len(request.prompt),
         present=len(request.prompt),

@@ -38,10 +38,15 @@ LAWS: dict[str, str] = {
 
 
 class Span(NamedTuple):
-    """How far a sequence has written, and how far it may write without asking; both absolute, in tokens."""
+    """How far a sequence has written, and how far it may write without asking; absolute, in tokens.
+
+    ``ready`` is set, and less than ``written``, while it waits for somebody who has yet to compute what they
+    share: a forked sample that comes back lists prompt blocks that its leader fills again.
+    """
 
     written: int
     writable: int
+    ready: int | None = None
 
 
 class Picture(NamedTuple):
@@ -125,7 +130,7 @@ def check_single_writer(manager: KVCacheManager, spans: Mapping[SeqId, Span]) ->
     block_size = manager.geometry.block_size
     claims: dict[int, list[SeqId]] = {}  # who wrote a slot, or may
     tables = {seq: manager.table(seq) for seq in spans}
-    for seq, (written, writable) in spans.items():
+    for seq, (written, writable, ready) in spans.items():
         table = tables[seq]
         if max(written, writable) > len(table) * block_size:
             _broken(
@@ -133,10 +138,10 @@ def check_single_writer(manager: KVCacheManager, spans: Mapping[SeqId, Span]) ->
                 f"sequence {seq} may write up to {max(written, writable)} and holds "
                 f"{len(table) * block_size} slots",
             )
-        for position in range(max(written, writable)):
+        for position in (*range(written if ready is None else ready), *range(written, writable)):
             slot = table[position // block_size] * block_size + position % block_size
             claims.setdefault(slot, []).append(seq)
-    for seq, (written, writable) in spans.items():
+    for seq, (written, writable, _) in spans.items():
         for position in range(written, writable):
             slot = tables[seq][position // block_size] * block_size + position % block_size
             others = [other for other in claims[slot] if other != seq]
@@ -238,17 +243,14 @@ def check_fold(
 
 def check_progress(plan: StepPlan, oldest: SequenceState | None = None) -> None:
     """Of a step planned while there was work. ``oldest``: who must not be passed over, if anybody."""
-    moved = bool(plan.sequences or plan.preempted or plan.refused)
-    if not moved:
+    if not (plan.sequences or plan.preempted or plan.refused):
         _broken("progress", f"step {plan.step} had work and computes nothing")
     if oldest is None or oldest in plan.sequences:
         return
-    if oldest in plan.preempted and len(plan.preempted) > 1:
+    if oldest in plan.preempted:
         _broken("progress", f"step {plan.step} preempted the oldest sequence, {oldest.name}")
-    if plan.sequences:
-        _broken(
-            "progress", f"step {plan.step} serves others and not the oldest sequence, {oldest.name}"
-        )
+    if oldest.request.id not in [refusal.request for refusal in plan.refused]:
+        _broken("progress", f"step {plan.step} passes over the oldest sequence, {oldest.name}")
 
 
 def check_ends(num_steps: int, bound: int) -> None:
@@ -301,26 +303,19 @@ def check_watermark(plan: StepPlan, num_before: int, num_free: int, watermark: i
 
 
 def check_rejects_the_impossible(
-    request: str, reason: str | None, needed: int, present: int
+    request: str, reason: str | None, needed: int, present: int, kept: int = 0
 ) -> None:
-    """``reason`` is what ``submit`` said; ``needed`` and ``present`` are the sizes, worked out elsewhere."""
+    """``reason`` is what ``submit`` said. It needs ``needed`` and ``kept`` besides, worked out elsewhere."""
+    sizes = f"request {request} needs {needed} and {kept} besides where {present} are present"
     if reason is None:
-        if needed > present:
-            _broken(
-                "rejects-the-impossible",
-                f"request {request} needs {needed} where {present} are present, and was taken",
-            )
+        if needed + kept > present:
+            _broken("rejects-the-impossible", f"{sizes}, and was taken")
         return
-    if needed <= present:
-        _broken(
-            "rejects-the-impossible",
-            f"request {request} needs {needed} where {present} are present, and was refused: {reason}",
-        )
-    missing = [number for number in (needed, present) if f"{number:,}" not in reason]
-    if missing:
-        _broken(
-            "rejects-the-impossible", f"the refusal of {request} does not name {missing}: {reason}"
-        )
+    if needed + kept <= present:
+        _broken("rejects-the-impossible", f"{sizes}, and was refused: {reason}")
+    for number in (needed, present) if not kept else (needed, kept, present):
+        if f"{number:,}" not in reason:
+            _broken("rejects-the-impossible", f"{sizes}; the refusal leaves out {number}: {reason}")
 
 
 def check_same_log(one: Sequence[object], other: Sequence[object]) -> None:

@@ -41,8 +41,9 @@ def _unit(seconds: float) -> tuple[str, float]:
 def _decimals(smallest: float, largest: float) -> int:
     if smallest == 0:
         return 0
-    decimals = 2 if smallest < 10 else 1 if smallest < 100 else 0
-    return min(decimals, 1) if largest >= 1000 else decimals
+    if largest < 10:
+        return 2
+    return 1 if smallest < 100 else 0
 
 
 def format_mean(value: float | None) -> str:

@@ -40,7 +40,7 @@ class Glyphs:
         return self.part_mid if share * 3 > 1 else self.part_low
 
 
-UNICODE = Glyphs("█", "░", "╱", "╳", "·", "▂", "▄", "▆", "&", "=", "─")
+UNICODE = Glyphs("█", "▒", "╱", "╳", "·", "▂", "▄", "▆", "&", "=", "─")
 ASCII = Glyphs("#", ":", "/", "%", ".", "_", "-", "+", "&", "=", "-")
 
 

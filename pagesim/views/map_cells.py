@@ -17,7 +17,7 @@ from pagesim.replay.memory_map import Holder, MemoryMap
 
 
 class Cell(NamedTuple):
-    """What a run of slots holds. All but ``owner`` and ``num_owners`` in slots.
+    """What a run of slots holds. All but ``owner`` in slots.
 
     ``written`` slots hold K and V, ``empty`` ones are held but not written, ``rounding`` ones were
     granted beyond what was asked for; ``slots`` less these three are free. ``shared`` of the held
@@ -33,7 +33,6 @@ class Cell(NamedTuple):
     shared: int
     cached: int
     owner: int | None
-    num_owners: int
 
     @property
     def held(self) -> int:
@@ -86,6 +85,10 @@ def _shared_blocks(tables: Sequence[Sequence[BlockId]]) -> frozenset[BlockId]:
     return frozenset(block for block, count in counts.items() if count > 1)
 
 
+def _without(blocks: Sequence[BlockId], left_out: frozenset[BlockId]) -> Sequence[BlockId]:
+    return [block for block in blocks if block not in left_out] if left_out else blocks
+
+
 class _Tally:
     """Sums of slots by cell while holders are gone through."""
 
@@ -99,7 +102,6 @@ class _Tally:
         self._shared: Counter[int] = Counter()
         self._cached: Counter[int] = Counter()
         self._owners: list[tuple[int, int] | None] = [None] * num_cells  # (slots, holder)
-        self._num_owners: Counter[int] = Counter()
 
     def add_run(self, number: int, holder: Holder) -> None:
         size = self._block_size
@@ -119,36 +121,23 @@ class _Tally:
             counts[index] += min(stop, (index + 1) * cell) - max(start, index * cell)
 
     def add_table(
-        self,
-        number: int,
-        holder: Holder,
-        shared: frozenset[BlockId],
-        seen: set[BlockId],
+        self, number: int, holder: Holder, shared: frozenset[BlockId], seen: set[BlockId]
     ) -> None:
-        """Blocks listed before, by a holder gone through already, are left out; shared ones count
-        here for their owner only."""
-        table, size = holder.table, self._block_size
+        """Blocks in ``shared`` count for who lists them first, and only as held: ``add_shared``
+        says how full they are."""
+        table = holder.table
+        full, rest = divmod(holder.written, self._block_size)
         mine: Counter[int] = Counter()
-        if not shared:
-            full, rest = divmod(holder.written, size)
-            self._add(mine, self._written, table[:full])
-            self._add(mine, self._empty, table[full:])
-            if rest and full < len(table):
-                cell = self._cell_of(table[full])
-                self._written[cell] += rest
-                self._empty[cell] -= rest
-        else:
-            for position, block in enumerate(table):
-                if block in seen:
-                    continue
-                cell = self._cell_of(block)
-                mine[cell] += size
-                if block in shared:
-                    seen.add(block)
-                    continue
-                filled = min(max(holder.written - position * size, 0), size)
-                self._written[cell] += filled
-                self._empty[cell] += size - filled
+        self._add(mine, self._written, _without(table[:full], shared))
+        self._add(mine, self._empty, _without(table[full:], shared))
+        if rest and full < len(table) and table[full] not in shared:
+            cell = self._cell_of(table[full])
+            self._written[cell] += rest
+            self._empty[cell] -= rest
+        if shared:
+            first = [block for block in table if block in shared and block not in seen]
+            seen.update(first)
+            self._add(mine, self._shared, first)
         self._claim(number, mine)
 
     def _add(self, mine: Counter[int], kind: Counter[int], blocks: Sequence[BlockId]) -> None:
@@ -162,13 +151,12 @@ class _Tally:
         size = self._block_size
         filled: dict[BlockId, int] = {}
         for holder in holders:
-            for position, block in enumerate(holder.table):
-                if block in shared:
-                    here = min(max(holder.written - position * size, 0), size)
-                    filled[block] = max(filled.get(block, 0), here)
+            listed = [(at, block) for at, block in enumerate(holder.table) if block in shared]
+            for position, block in listed:
+                here = min(max(holder.written - position * size, 0), size)
+                filled[block] = max(filled.get(block, 0), here)
         for block, written in filled.items():
             cell = self._cell_of(block)
-            self._shared[cell] += size
             self._written[cell] += written
             self._empty[cell] += size - written
 
@@ -188,7 +176,6 @@ class _Tally:
             best = owners[cell]
             if best is None or slots > best[0]:
                 owners[cell] = (slots, number)
-        self._num_owners.update(mine.keys())
 
     def cells(self, total: int) -> list[Cell]:
         size = self._cell_slots
@@ -204,7 +191,6 @@ class _Tally:
                     self._shared[index],
                     self._cached[index],
                     None if best is None else best[1],
-                    self._num_owners[index],
                 )
             )
         return found

@@ -33,7 +33,7 @@ KINDS = (
     Kind("used", "#00966b", "holds a token's K and V"),
     Kind("reserved", "#2f9bd8", "held by a request, filled later"),
     Kind("internal", "#d98200", "held by a request, never filled"),
-    Kind("external", "#c4689a", "idle while a request waits, or rounding"),
+    Kind("external", "#c4689a", "idle while a request waits; rounding"),
     Kind("free", "#7f7f7f", "idle, and nobody waits for it"),
 )
 """The five kinds, in the order of ``WasteSplit``."""

@@ -1,0 +1,13 @@
+"""Hypothesis profiles: the same examples every time, and more of them where PAGESIM_EXAMPLES says ``more``."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+COMMON = {"deadline": None, "derandomize": True, "print_blob": True, "database": None}
+
+settings.register_profile("default", max_examples=100, **COMMON)
+settings.register_profile(
+    "more", max_examples=3000, suppress_health_check=[HealthCheck.too_slow], **COMMON
+)
+settings.load_profile("more" if os.environ.get("PAGESIM_EXAMPLES") == "more" else "default")

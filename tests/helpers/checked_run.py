@@ -1,0 +1,455 @@
+"""Plays a script of requests, aborts, resets and failing steps, and checks every law after each step.
+
+It stands where the serving loop and an executor stand: a shadow memory is the tensor, and a sampled token
+depends on everything its sequence reads from there, so wrong memory gives wrong answers.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from pagesim.core import events as ev
+from pagesim.core import laws
+from pagesim.core.block_manager import BlockManager
+from pagesim.core.contiguous import ContiguousManager
+from pagesim.core.policy import Order
+from pagesim.core.recorded import Recorded
+from pagesim.core.request import Request
+from pagesim.core.scheduler import Scheduler
+from pagesim.core.scheduler_config import SchedulerConfig
+from pagesim.core.sequence import SequenceState, Status
+from pagesim.core.shadow import Prefixes, ShadowMemory
+from pagesim.replay.run_state import RunState
+from pagesim.sim.allocators import PLACERS, RESERVATIONS
+
+LIVE = (Status.WAITING, Status.FOLLOWING, Status.RUNNING)
+
+
+# -- scripts ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Paged:
+    num_blocks: int
+    block_size: int
+    caching: bool = True
+    keep_unkeyed_first: bool = True
+
+    def build(self, config):
+        return BlockManager(
+            self.num_blocks,
+            self.block_size,
+            prefix_caching=self.caching,
+            keep_unkeyed_first=self.keep_unkeyed_first,
+        )
+
+    def sizes(self, request, config):
+        """Blocks needed, present, and needed besides: for further samples, and the watermark."""
+        stop = min(len(request.prompt) + request.max_tokens, config.max_model_len)
+        needed = -(-(stop - 1) // self.block_size)
+        kept = config.watermark_blocks if config.watermark_always else 0
+        if config.fork_samples:
+            own = needed - len(request.prompt) // self.block_size
+            kept += (request.num_samples - 1) * own
+        return needed, self.num_blocks, kept
+
+
+@dataclass(frozen=True)
+class Contiguous:
+    num_slots: int
+    placer: str = "first-fit"
+    reservation: str = "oracle"
+
+    def build(self, config):
+        rule = RESERVATIONS[self.reservation](config.max_model_len)
+        return ContiguousManager(PLACERS[self.placer](self.num_slots), rule, self.reservation)
+
+    def sizes(self, request, config):
+        prompt, longest = len(request.prompt), config.max_model_len
+        stop = min(prompt + request.max_tokens, longest)
+        final = stop if request.known_output is None else min(prompt + request.known_output, stop)
+        power = min(p for p in (1, 2, 4, 8, 16, 32) if p >= max(final - prompt, 1))
+        needed = {"max": longest, "pow2": min(prompt + power, longest), "oracle": final}
+        slots = needed[self.reservation]
+        piece = self.num_slots
+        if self.placer == "buddy":
+            piece = max(p for p in (1, 2, 4, 8, 16, 32, 64) if p <= piece)
+        if slots > piece:
+            return slots, piece, 0
+        if self.placer == "buddy":
+            slots = min(p for p in (1, 2, 4, 8, 16, 32, 64) if p >= slots)
+        return slots, self.num_slots, config.watermark_blocks if config.watermark_always else 0
+
+
+class Submit(NamedTuple):
+    step: int
+    request: Request
+
+
+class Abort(NamedTuple):
+    """``in_flight``: after the step is planned and before it is done, not before it."""
+
+    step: int
+    request: str
+    in_flight: bool = False
+
+
+class Reset(NamedTuple):
+    step: int
+
+
+class Fail(NamedTuple):
+    """The step fails ``after`` nothing, after its copies, or after its writes."""
+
+    step: int
+    after: str
+
+
+class Script(NamedTuple):
+    memory: Paged | Contiguous
+    config: SchedulerConfig
+    inputs: tuple[Submit | Abort | Reset, ...]
+    failures: tuple[Fail, ...] = ()
+
+
+# -- playing one -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class CheckedRun:
+    script: Script
+    alphabet: int = 2
+    events: list[ev.Event] = field(default_factory=list)
+    states: list[SequenceState] = field(default_factory=list)
+
+    def __post_init__(self):
+        script = self.script
+        self.config = script.config
+        self.manager = script.memory.build(script.config)
+        self.told = RunState(self.manager.geometry)
+        self.shadow = ShadowMemory(self.manager.geometry)
+        self.prefixes = Prefixes()
+        self.scheduler = Scheduler(script.config, Recorded(self.manager, self.emit), self.emit)
+        self.time_ns = 0
+        self.sampled: dict[int, list[int]] = {}
+        self.ended: dict[int, int] = {}
+        requests = [entry.request for entry in script.inputs if isinstance(entry, Submit)]
+        self.is_foretold = all(r.known_output in (None, r.max_tokens) for r in requests)
+        lengths = [(len(r.prompt) + r.max_tokens) * r.num_samples for r in requests]
+        self.bound = sum(lengths) + len(script.failures)
+        if self.config.order is Order.PRIORITY or not self.is_foretold:
+            self.bound = sum(lengths) ** 2 + len(script.failures)
+
+    def emit(self, event):
+        if isinstance(event, ev.SequenceAdmitted):
+            view = self.told.sequences[event.seq]
+            assert event.tokens == view.prompt_tokens + view.outputs
+        elif isinstance(event, ev.TokensSampled):
+            for seq, token in zip(event.seqs, event.tokens, strict=True):
+                self.sampled.setdefault(seq, []).append(token)
+        elif isinstance(event, ev.SequenceFinished):
+            assert event.seq not in self.ended
+            self.ended[event.seq] = event.output_tokens
+        self.events.append(event)
+        self.told.apply(event)
+
+    def run(self):
+        inputs = sorted(self.script.inputs, key=lambda entry: entry.step)  # stable
+        failures = {failure.step: failure.after for failure in self.script.failures}
+        number = 0
+        while True:
+            late = [entry for entry in inputs if isinstance(entry, Abort) and entry.in_flight]
+            due = [entry for entry in inputs if entry.step <= number and entry not in late]
+            for entry in due:
+                self.apply(entry)
+                self.check()
+            inputs = [entry for entry in inputs if entry not in due]
+            if self.scheduler.has_work:
+                aborts = [entry for entry in late if entry.step <= number]
+                inputs = [entry for entry in inputs if entry not in aborts]
+                self.step(aborts, failures.get(number))
+                laws.check_ends(self.scheduler.num_steps, self.bound)
+            elif not inputs:
+                break
+            elif all(entry in late for entry in inputs):
+                inputs = []  # nothing will be in flight any more
+            number += 1
+        self.check_end()
+        return self
+
+    def apply(self, entry):
+        scheduler = self.scheduler
+        if isinstance(entry, Submit):
+            self.submit(entry.request)
+        elif isinstance(entry, Abort):
+            lived = self.lives(entry.request)
+            assert scheduler.abort(entry.request) == lived
+            assert not self.lives(entry.request)
+        else:
+            assert scheduler.reset_prefix_cache() == (not self.manager.usage().granted)
+
+    def lives(self, name):
+        return any(s.request.id == name and s.status in LIVE for s in self.states)
+
+    def submit(self, request):
+        scheduler, config = self.scheduler, self.config
+        is_double = self.lives(request.id)
+        before = laws.picture(self.manager, self.holders())
+        waiting = list(scheduler.waiting)
+        refusal = scheduler.submit(request)
+        reason = None if refusal is None else refusal.reason
+        most = min(config.max_num_seqs, config.max_tokens_per_step)
+        if (
+            is_double
+            or not 0 < len(request.prompt) < config.max_model_len
+            or (config.fork_samples and request.num_samples > most)
+        ):
+            assert reason is not None
+            assert request.id in reason
+        else:
+            sizes = self.script.memory.sizes(request, config)
+            laws.check_rejects_the_impossible(request.id, reason, *sizes)
+        if refusal is not None:
+            after = laws.picture(self.manager, self.holders())
+            laws.check_none_changes_nothing(before, after, f"request {request.id}")
+            assert list(scheduler.waiting) == waiting
+        else:
+            self.states += scheduler._live[request.id]
+
+    def step(self, aborts, failure):
+        scheduler, config = self.scheduler, self.config
+        live = [*scheduler.running, *scheduler.waiting]
+        must = config.order is Order.FCFS and self.is_foretold
+        oldest = min(live, key=lambda seq: seq.order) if must else None
+        num_before = len(scheduler.running)
+        plan = scheduler.plan()
+        laws.check_progress(plan, oldest)
+        laws.check_budget(plan, config.max_tokens_per_step)
+        if config.watermark_always and plan.admitted:
+            num_before = max(num_before, 1)
+        free = self.manager.usage().free
+        laws.check_watermark(plan, num_before, free, config.watermark_blocks)
+        if isinstance(self.script.memory, Paged):
+            assert not plan.refused, "what fits an empty memory is never refused later"
+        self.check_arithmetic(plan)
+        self.check()
+        for entry in aborts:
+            lived = self.lives(entry.request)
+            assert scheduler.abort(entry.request) == lived
+            self.check()
+        if failure is None:
+            self.finish(plan)
+        else:
+            self.fail(plan, failure)
+        assert not any(self.lives(entry.request) for entry in aborts)
+        self.check()
+
+    def finish(self, plan):
+        scheduler = self.scheduler
+        self.shadow.copy(plan.copies)
+        self.write(plan)
+        paths = {seq.seq: self.path(seq)[: self.computed(seq)] for seq in scheduler.running}
+        laws.check_content(self.manager, self.shadow, paths)
+        samples = self.samples(plan)
+        self.time_ns += 1
+        self.emit(ev.StepDone(plan.step, self.time_ns))
+        scheduler.commit(plan, samples)
+
+    def fail(self, plan, after):
+        if after != "nothing":
+            self.shadow.copy(plan.copies)
+        if after == "writes":
+            self.write(plan)
+        self.scheduler.rollback(plan)
+
+    def write(self, plan):
+        for seq, count in zip(plan.sequences, plan.counts, strict=True):
+            path, table = self.path(seq), self.manager.table(seq.seq)
+            for position in range(seq.num_computed - count, seq.num_computed):
+                self.shadow.write(table, position, path[position])
+
+    def samples(self, plan):
+        """For each entry a token that depends on all that its sequence reads, and on the sample's number."""
+        tokens = []
+        for number, seq in enumerate(plan.sampling):
+            table = self.manager.table(seq.seq)
+            prefix = self.shadow.read(table, seq.num_computed - 1)
+            read = self.prefixes.tokens(prefix)
+            sample = seq.sample
+            if seq.group is not None and not seq.group.forked:
+                sample = seq.group.members[plan.sampling[:number].count(seq)].sample
+            tokens.append((sum(read) * 7 + len(read) * 3 + sample) % self.alphabet + 1)
+        return tokens
+
+    def path(self, seq):
+        request = seq.request
+        tokens = [*request.prompt, *seq.outputs]
+        return self.prefixes.path(tokens, request.salt, request.adapter)
+
+    def computed(self, seq):
+        """A sample that comes back shares prompt blocks which its leader may have yet to compute."""
+        leader = seq.unit[0]
+        return min(seq.num_computed, leader.num_computed) if _is_forked(seq) else seq.num_computed
+
+    # -- laws ------------------------------------------------------------------------------------------
+
+    def holders(self):
+        return [seq.seq for seq in self.states if seq.status in LIVE and seq.writable]
+
+    def check(self):
+        """Every law that must hold between any two calls."""
+        scheduler, manager, told = self.scheduler, self.manager, self.told
+        holders = self.holders()
+        laws.check_conservation(manager, holders)
+        laws.check_refcount(manager, holders)
+        spans = {}
+        for number in holders:
+            seq = self.states[number]
+            spans[number] = laws.Span(seq.num_computed, seq.writable, self.computed(seq))
+        laws.check_single_writer(manager, spans)
+        if self.config.order is Order.FCFS:
+            laws.check_order([seq.order for seq in scheduler.waiting])
+        laws.check_fold(
+            manager,
+            {v.seq: (v.table, v.written) for v in told.sequences.values() if len(v.table)},
+            {seq: self.states[seq].num_computed for seq in holders},
+            told.ref_counts,
+            told.cached,
+        )
+        for seq in self.states:
+            if seq.status in LIVE:
+                view = told.sequences[seq.seq]
+                is_running = "running" if seq.status is Status.RUNNING else "waiting"
+                assert (view.status, view.outputs) == (is_running, seq.num_outputs)
+                if not seq.writable:
+                    assert seq.num_computed == 0, "fold: computed tokens without memory"
+        self.check_groups()
+
+    def check_groups(self):
+        running = self.scheduler.running
+        assert len(running) == len(set(running)) <= self.config.max_num_seqs
+        for seq in running:
+            assert seq.status is Status.RUNNING
+            if _is_forked(seq):
+                first = running.index(seq.unit[0])
+                assert running[first : first + len(seq.unit)] == list(seq.unit), "groups are atomic"
+
+    def check_arithmetic(self, plan):
+        assert plan.num_tokens == sum(plan.counts)
+        assert plan.kv_tokens == sum(seq.num_computed for seq in plan.sequences)
+        pairs = 0
+        for seq, count in zip(plan.sequences, plan.counts, strict=True):
+            pairs += sum(range(seq.num_computed - count + 1, seq.num_computed + 1))
+        assert plan.pairs == pairs
+        due = [seq for seq in plan.sequences if seq.num_computed == seq.num_tokens]
+        assert list(dict.fromkeys(plan.sampling)) == due
+
+    def check_end(self):
+        """Nothing is left, and every output was emitted once and in order."""
+        laws.check_clock(self.events)
+        assert not self.manager.usage().granted
+        assert not self.told.sequences
+        assert self.scheduler.num_live == 0
+        refused = [e.request for e in self.events if isinstance(e, ev.RequestRefused)]
+        for seq in self.states:
+            assert seq.status not in LIVE
+            assert self.sampled.get(seq.seq, []) == seq.outputs
+            assert self.ended[seq.seq] == seq.num_outputs
+            request = seq.request
+            if seq.status is Status.FINISHED:
+                longest = min(request.max_tokens, self.config.max_model_len - len(request.prompt))
+                assert seq.num_outputs == longest or (
+                    seq.outputs[-1] in request.stop_ids and seq.num_outputs < longest
+                )
+            else:
+                aborted = [e.request for e in self.script.inputs if isinstance(e, Abort)]
+                assert request.id in (*aborted, *refused)
+        assert self.manager.reset_cache()
+
+    def answers(self):
+        return {seq.name: seq.outputs for seq in self.states}
+
+
+def _is_forked(seq):
+    return seq.group is not None and seq.group.forked
+
+
+# -- strategies ------------------------------------------------------------------------------------------
+
+token_ids = st.integers(1, 2)
+prompts = st.one_of(
+    st.integers(1, 12).map(lambda length: (1,) * length),
+    st.lists(token_ids, min_size=1, max_size=12).map(tuple),
+)
+
+
+@st.composite
+def configs(draw):
+    longest = draw(st.integers(8, 20))
+    chunked = draw(st.sampled_from([True, True, False]))
+    budget = draw(st.sampled_from([1, 2, 3, 5, 8, 16]))
+    return SchedulerConfig(
+        max_num_seqs=draw(st.sampled_from([5, 4, 3, 2, 1])),
+        max_tokens_per_step=budget if chunked else longest + budget,
+        max_model_len=longest,
+        chunked_prefill=chunked,
+        long_prefill_chunk=draw(st.sampled_from([0, 0, 1, 3])),
+        watermark_blocks=draw(st.sampled_from([0, 0, 1, 2])),
+        watermark_always=draw(st.booleans()),
+        admit_only_if_whole_prompt_fits=draw(st.booleans()),
+        order=draw(st.sampled_from([Order.FCFS, Order.FCFS, Order.PRIORITY])),
+        fork_samples=draw(st.booleans()),
+    )
+
+
+@st.composite
+def requests(draw, foretold):
+    max_tokens = draw(st.integers(1, 8))
+    known = st.none() | st.just(max_tokens)
+    return Request(
+        id=draw(st.sampled_from("abcdefgh")),
+        prompt=draw(prompts),
+        max_tokens=max_tokens,
+        num_samples=draw(st.sampled_from([1, 1, 2, 3])),
+        priority=draw(st.integers(0, 2)),
+        salt=draw(st.sampled_from(["", "", "", "s"])),
+        adapter=draw(st.sampled_from(["", "", "", "s"])),
+        read_cache=draw(st.sampled_from([True, True, True, False])),
+        stop_ids=frozenset(draw(st.sampled_from([(), (), (2,)]))),
+        known_output=draw(known if foretold else st.integers(1, 8)),
+    )
+
+
+@st.composite
+def scripts(draw, memories, foretold=True, with_aborts=True):
+    steps = st.integers(0, 12)
+    inputs = draw(st.lists(st.builds(Submit, steps, requests(foretold)), min_size=2, max_size=7))
+    if not with_aborts:
+        inputs = [
+            entry._replace(request=replace(entry.request, id=f"{entry.request.id}{number}"))
+            for number, entry in enumerate(inputs)
+        ]
+    else:
+        names = [entry.request.id for entry in inputs] + ["unknown"]
+        aborts = st.builds(Abort, steps, st.sampled_from(names), st.booleans())
+        inputs += draw(st.lists(aborts, max_size=4))
+        inputs += draw(st.lists(st.builds(Reset, steps), max_size=2))
+        inputs = draw(st.permutations(inputs))
+    after = st.sampled_from(["nothing", "copies", "writes"])
+    failures = draw(st.lists(st.builds(Fail, st.integers(0, 20), after), max_size=4))
+    return Script(draw(memories), draw(configs()), tuple(inputs), tuple(failures))
+
+
+def paged_memories(caching, keep_unkeyed_first=True):
+    return st.builds(
+        Paged,
+        st.integers(2, 14),
+        st.sampled_from([2, 3, 4, 1]),
+        st.just(caching),
+        st.just(keep_unkeyed_first),
+    )
+
+
+def contiguous_memories(placer, reservation):
+    return st.builds(Contiguous, st.integers(12, 64), st.just(placer), st.just(reservation))

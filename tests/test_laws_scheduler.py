@@ -1,0 +1,71 @@
+"""The named laws of a run: random scripts through scheduler, recorder and fold, on every memory."""
+
+import pytest
+from checked_run import (
+    CheckedRun,
+    contiguous_memories,
+    paged_memories,
+    scripts,
+)
+from hypothesis import given
+
+from pagesim.core import laws
+from pagesim.sim.allocators import PLACERS, RESERVATIONS
+
+PAGED = {
+    "paged-caching": paged_memories(True),
+    "paged-caching-all-to-the-back": paged_memories(True, False),
+    "paged": paged_memories(False),
+    "paged-all-to-the-back": paged_memories(False, False),
+}
+CONTIGUOUS = {
+    f"{placer}-{rule}": contiguous_memories(placer, rule)
+    for placer in PLACERS
+    for rule in RESERVATIONS
+}
+every_memory = pytest.mark.parametrize(
+    "memories", (PAGED | CONTIGUOUS).values(), ids=PAGED | CONTIGUOUS
+)
+every_contiguous = pytest.mark.parametrize("memories", CONTIGUOUS.values(), ids=CONTIGUOUS)
+
+
+def drawn_from(memories, **kwargs):
+    return given(script=scripts(memories, **kwargs))
+
+
+@every_memory
+def test_every_law_holds_after_every_step(memories):
+    @drawn_from(memories)
+    def check(script):
+        CheckedRun(script).run()
+
+    check()
+
+
+@every_contiguous
+def test_every_law_holds_where_lengths_are_foretold_wrongly(memories):
+    @drawn_from(memories, foretold=False)
+    def check(script):
+        CheckedRun(script).run()
+
+    check()
+
+
+@every_memory
+def test_failed_steps_change_no_answer(memories):
+    @drawn_from(memories, with_aborts=False)
+    def check(script):
+        failing = CheckedRun(script, alphabet=97).run()
+        smooth = CheckedRun(script._replace(failures=()), alphabet=97).run()
+        assert failing.answers() == smooth.answers()
+
+    check()
+
+
+@every_memory
+def test_the_same_script_gives_the_same_log(memories):
+    @drawn_from(memories)
+    def check(script):
+        laws.check_same_log(CheckedRun(script).run().events, CheckedRun(script).run().events)
+
+    check()
