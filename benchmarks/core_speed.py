@@ -68,7 +68,9 @@ def serve(loop: ServingLoop) -> tuple[int, float]:
     return sequence_steps, process_time() - start
 
 
-def simulation(workload: Workload, repeat: int, *, record: bool = False, caching: bool = False) -> dict[str, float]:
+def simulation(
+    workload: Workload, repeat: int, *, record: bool = False, caching: bool = False
+) -> dict[str, float]:
     longest = max(len(a.request.prompt) + a.request.max_tokens for a in workload.arrivals)
     seconds, steps = [], 0
 
@@ -77,7 +79,10 @@ def simulation(workload: Workload, repeat: int, *, record: bool = False, caching
 
     for _ in range(repeat):
         loop = build_loop(
-            workload, "paged", settings(longest, prefix_caching=caching), listeners if record else None
+            workload,
+            "paged",
+            settings(longest, prefix_caching=caching),
+            listeners if record else None,
         )
         steps, elapsed = serve(loop)
         seconds.append(elapsed)
@@ -194,7 +199,9 @@ def main() -> None:
             print(f"{name:36} " + "  ".join(f"{k} {v:,.2f}" for k, v in value.items()))
         elif isinstance(value, list):
             for row in value:
-                print(f"{name:36} {row[0]:>8,} requests  {row[1]:8.2f} s  {row[2]:8.1f} us a request")
+                print(
+                    f"{name:36} {row[0]:>8,} requests  {row[1]:8.2f} s  {row[2]:8.1f} us a request"
+                )
         else:
             print(f"{name:36} {value}")
 

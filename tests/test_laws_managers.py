@@ -8,7 +8,9 @@ from pagesim.core.laws import LAWS
 from pagesim.sim.allocators import PLACERS, RESERVATIONS
 
 
-@pytest.mark.parametrize("keep_unkeyed_first", [True, False], ids=["unkeyed-first", "all-to-the-back"])
+@pytest.mark.parametrize(
+    "keep_unkeyed_first", [True, False], ids=["unkeyed-first", "all-to-the-back"]
+)
 @pytest.mark.parametrize("caching", [True, False], ids=["caching", "no-caching"])
 @given(size=paged_sizes, drawn=operations())
 def test_every_law_holds_for_paged_memory_and_the_oracle_agrees(

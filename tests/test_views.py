@@ -128,7 +128,7 @@ def test_every_figure_of_the_reports_is_there(sixty, width):
         assert f"{report.num_steps:,}" in shown
         assert f"{report.output_tokens_per_s:,.1f}" in shown
         assert TITLES[run.allocator] in shown
-        for part, percent in zip(report.waste[:5], report.waste.percent(), strict=True):
+        for part, percent in zip(report.waste[:5], report.waste.percent().values(), strict=True):
             assert f"{percent:.1f} %" in shown
             assert format_gib(round(part * BYTES_PER_SLOT)) in shown
     for holders in {len(shown_map.holders) for shown_map in sixty.maps}:

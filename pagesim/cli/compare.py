@@ -61,7 +61,7 @@ def compare(
     from pagesim.views.compare import CompareScreen
     from pagesim.views.console import make_console
 
-    screen = CompareScreen(comparison, prepared.header, prepared.bytes_per_slot)
     console = make_console()
-    console.print(screen)
+    header = opt.screen_header("One workload, served from each kind of memory", prepared)
+    console.print(CompareScreen(comparison, header))
     opt.print_notes(console, prepared.notes)

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from pagesim.planner.facts import ModelFacts
     from pagesim.sim.simulate import RunSettings
     from pagesim.sim.workload import Workload
+    from pagesim.views.compare import Header
 
 PAPER_MODEL, PAPER_GPU, PAPER_KV_BYTES = "opt-13b", "a100-sxm-40gb", 12 * 2**30
 DEFAULT_REQUESTS = 1000
+RULES = {
+    "paper": "the paper's: whole prompts, no batch limit, recompute on preemption, 1 % watermark if paged",
+    "engine": "today's engines': chunked prefill, a token budget, recompute on preemption",
+}
 
 WorkloadName = Annotated[str, typer.Argument(help="A built-in workload; `pagesim workloads`.")]
 Trace = Annotated[
@@ -111,11 +116,11 @@ def typed(context: typer.Context) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What the options come to. ``header`` and ``notes`` are lines for people."""
+    """What the options come to. ``lines`` (label and text) and ``notes`` are for people, ``facts`` for JSON."""
 
     workload: "Workload"
     settings: "RunSettings"
-    header: tuple[str, ...]
+    lines: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     facts: dict[str, object]
     bytes_per_slot: int
@@ -130,8 +135,8 @@ def prepare(options: Options) -> Prepared:
     from pagesim.sim.cost import cost_model
     from pagesim.sim.simulate import RunSettings
 
-    if options.rules not in ("paper", "engine"):
-        raise InputError(f"{options.rules!r} are no rules; they are paper or engine")
+    if options.rules not in RULES:
+        raise InputError(f"{options.rules!r} are no rules; they are {' or '.join(RULES)}")
     if options.block_size < 1:
         raise InputError(f"block size {options.block_size} was given; it must be 1 or more")
     model, gpu = tables.model(options.model), tables.gpu(options.gpu)
@@ -162,16 +167,17 @@ def prepare(options: Options) -> Prepared:
         max_num_seqs=options.max_num_seqs,
         max_tokens_per_step=options.max_tokens_per_step,
     )
-    gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}"
-    header = (
-        workload.about,
-        f"{model.name} on {gpus}, {format_gib(kv_bytes)} of KV cache"
-        + ("" if ranks == 1 else " on each")
-        + f" = {format_count(num_slots)} tokens of {format_count(per_rank)} bytes; "
-        f"longest {format_count(max_model_len)}",
-        f"{options.rules} rules; blocks of {options.block_size}; "
-        f"contiguous runs placed {options.placer}; seed {options.seed}",
-        f"again: {command_line()}",
+    gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}, each with"
+    shape = f"blocks of {options.block_size}; longest request {format_count(max_model_len)}"
+    lines = (
+        ("workload", workload.about),
+        ("model", f"{model.name} on {gpus}"),
+        (
+            "KV memory",
+            f"{format_gib(kv_bytes)} = {format_count(num_slots)} tokens of {format_count(per_rank)} bytes; {shape}",
+        ),
+        ("rules", RULES[options.rules]),
+        ("again", command_line()),
     )
     described: dict[str, object] = {
         "workload": workload.name,
@@ -190,7 +196,7 @@ def prepare(options: Options) -> Prepared:
         "prefix_caching": caching,
         "command": command_line(),
     }
-    return Prepared(workload, settings, header, tuple(notes), described, per_rank)
+    return Prepared(workload, settings, lines, tuple(notes), described, per_rank)
 
 
 def _kv_bytes(options: Options, model: str, gpu: str) -> int:
@@ -214,7 +220,9 @@ def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, l
     from pagesim.sim.workloads import WorkloadOptions, build_workload
 
     if options.max_model_len is not None and options.max_model_len < 2:
-        raise InputError(f"max model length {options.max_model_len} was given; it must be 2 or more")
+        raise InputError(
+            f"max model length {options.max_model_len} was given; it must be 2 or more"
+        )
     if options.trace is None:
         longest = options.max_model_len or model.max_position
         built = build_workload(
@@ -249,6 +257,13 @@ def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, l
 def print_notes(console: "Console", notes: Sequence[str]) -> None:
     for note in notes:
         console.print(f"note: {note}", markup=False, highlight=False)
+
+
+def screen_header(title: str, prepared: Prepared) -> "Header":
+    from pagesim.sim.allocators import TITLES
+    from pagesim.views.compare import Header
+
+    return Header(title, prepared.lines, prepared.bytes_per_slot, TITLES)
 
 
 def command_line() -> str:

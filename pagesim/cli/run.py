@@ -77,9 +77,8 @@ def run(
     from pagesim.views.console import make_console
 
     moment = moments[0].nearest(int(result.report.duration_s * 1e9) // 2)
-    screen = RunScreen(result, prepared.header, prepared.bytes_per_slot, moment)
     console = make_console()
-    console.print(screen)
+    console.print(RunScreen(result, opt.screen_header("One run", prepared), moment))
     opt.print_notes(console, prepared.notes)
     if log is not None:
         console.print(f"log: {log}", markup=False, highlight=False)

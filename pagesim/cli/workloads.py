@@ -7,7 +7,7 @@ from pagesim.cli.options import AsJson
 
 def workloads(as_json: AsJson = False) -> None:
     """List the built-in workloads and the trace formats that --trace reads."""
-    from pagesim.sim.trace_formats import FORMATS
+    from pagesim.sim.trace_formats import CSV_FORMATS, JSONL_FORMATS
     from pagesim.sim.workloads import WORKLOADS, natural_rate
 
     if as_json:
@@ -20,7 +20,12 @@ def workloads(as_json: AsJson = False) -> None:
             ]
         )
         return
+    typer.echo("Built-in workloads:")
     for name, kind in WORKLOADS.items():
         rate = natural_rate(name)
         arrivals = "" if rate is None else f" (natural rate: --rate {rate:.2f})"
         typer.echo(f"{name:14} {kind.about}{arrivals}")
+    typer.echo("\nTrace files that --trace reads, each also as .gz:")
+    for kind_of_file, formats in (("CSV", CSV_FORMATS), ("JSONL", JSONL_FORMATS)):
+        for form in formats:
+            typer.echo(f"{kind_of_file:14} {form.about}: {form.columns}")

@@ -81,7 +81,7 @@ class BlockManager:
             return Admission.NEVER
         return Admission.NOW if self._fits(self._hits(content), room) else Admission.LATER
 
-    def never_fits(self, content: Content, room: Room) -> str | None:
+    def never_fits(self, content: Content, room: Room) -> str | None:  # noqa: ARG002 - even a full hit takes its blocks
         num_blocks, block_size = self.geometry
         needed = blocks_for(max(room.present, room.limit - 1), block_size)
         if needed + room.keep_free <= num_blocks:
@@ -93,7 +93,9 @@ class BlockManager:
 
     def can_extend(self, targets: Sequence[tuple[SeqId, int]]) -> bool:
         needed = 0
-        writers: dict[BlockId, int] = {}  # shared last blocks, and how many of the targets will write them
+        writers: dict[
+            BlockId, int
+        ] = {}  # shared last blocks, and how many of the targets will write them
         for seq, to in targets:
             table = self._table(seq)
             needed += max(blocks_for(to, self._block_size) - len(table.blocks), 0)
@@ -126,9 +128,7 @@ class BlockManager:
         blocks = hits + taken
         writable = len(blocks) * block_size
         self._tables[seq] = BlockTable(blocks, writable, len(hits))
-        return Grant(
-            writable, taken, tuple(hits), evicted, cached_tokens=len(hits) * block_size
-        )
+        return Grant(writable, taken, tuple(hits), evicted, cached_tokens=len(hits) * block_size)
 
     def extend(self, seq: SeqId, to: int) -> Grant | None:
         table = self._table(seq)
@@ -216,7 +216,9 @@ class BlockManager:
     def _table(self, seq: SeqId) -> BlockTable:
         table = self._tables.get(seq)
         if table is None:
-            raise UnknownSequenceError(f"sequence {seq} holds no blocks: it was never allocated, or is freed")
+            raise UnknownSequenceError(
+                f"sequence {seq} holds no blocks: it was never allocated, or is freed"
+            )
         return table
 
     def _hits(self, content: Content) -> list[BlockId]:

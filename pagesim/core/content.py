@@ -25,7 +25,9 @@ class Content:
         self.reads_cache = reads_cache
         self.outputs: list[int] = []
         self.seed = _seed(salt, adapter)
-        self._keys: list[Key] | None = None  # made when first asked for: most waiting prompts never are
+        self._keys: list[Key] | None = (
+            None  # made when first asked for: most waiting prompts never are
+        )
         self._key_size = 0
 
     def __len__(self) -> int:

@@ -29,6 +29,7 @@ class ServingLoop:
         self._next = next(self._arrivals, None)
         self._emit = emit
         self._num_arrived = 0
+        self._ended = False
 
     @property
     def num_ended(self) -> int:
@@ -42,6 +43,7 @@ class ServingLoop:
             self._submit_arrived(executor.now_ns)
         while not scheduler.has_work:
             if self._next is None:
+                self._end()
                 return None
             executor.wait_until(self._next[0])
             if self._emit is not None:
@@ -62,6 +64,11 @@ class ServingLoop:
     def run(self) -> None:
         while self.step() is not None:
             pass
+
+    def _end(self) -> None:
+        if self._emit is not None and not self._ended:
+            self._emit(ev.RunEnded(self.executor.now_ns))
+        self._ended = True
 
     def _submit_arrived(self, now_ns: int) -> None:
         while self._next is not None and self._next[0] <= now_ns:

@@ -19,7 +19,9 @@ class PrefixIndex:
     def __init__(self, num_blocks: int) -> None:
         self.keys: list[Key | None] = [None] * num_blocks
         self._blocks: dict[Key, BlockId] = {}
-        self._twins: dict[Key, dict[BlockId, None]] = {}  # further blocks of a key, in order of registration
+        self._twins: dict[
+            Key, dict[BlockId, None]
+        ] = {}  # further blocks of a key, in order of registration
         self.num_keyed = 0
         self.version = 0
 

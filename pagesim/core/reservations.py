@@ -35,8 +35,8 @@ class ReserveMax:
 
     max_model_len: int
 
-    def slots(self, content: Content, room: Room) -> int:  # noqa: ARG002 - the rule looks at neither
-        return max(self.max_model_len, room.present)
+    def slots(self, content: Content, room: Room) -> int:
+        return max(self.max_model_len, _present(content, room))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ class ReservePowerOfTwo:
     def slots(self, content: Content, room: Room) -> int:
         prompt = len(content.prompt)
         output = max(_final(room) - prompt, 1)
-        return max(min(prompt + next_power_of_two(output), self.max_model_len), room.present)
+        return max(
+            min(prompt + next_power_of_two(output), self.max_model_len), _present(content, room)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,13 @@ class ReserveExact:
 
     max_model_len: int
 
-    def slots(self, content: Content, room: Room) -> int:  # noqa: ARG002 - the room says it all
-        return max(min(_final(room), self.max_model_len), room.present)
+    def slots(self, content: Content, room: Room) -> int:
+        return max(min(_final(room), self.max_model_len), _present(content, room))
+
+
+def _present(content: Content, room: Room) -> int:
+    """What is there already, whole even where ``room`` asks for a part of it only."""
+    return max(room.present, len(content))
 
 
 def _final(room: Room) -> int:

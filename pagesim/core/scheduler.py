@@ -88,7 +88,9 @@ class Scheduler:
         live = self._live.get(request_id)
         if live is None:
             return False
-        in_flight = self._in_flight is not None and any(s in self._in_flight.sequences for s in live)
+        in_flight = self._in_flight is not None and any(
+            s in self._in_flight.sequences for s in live
+        )
         for seq in tuple(live):
             if not in_flight:
                 self._end(seq, FinishReason.ABORT)
@@ -148,7 +150,8 @@ class Scheduler:
     def rollback(self, plan: StepPlan) -> None:
         """The step failed: undo what ``plan`` planned, as if its tokens had never been scheduled.
 
-        Sequences admitted in it go back to the front of the queue; copies ordered in it are ordered again.
+        Sequences admitted in it go back to the front of the queue; copies ordered in it are ordered again, or
+        where that cannot be (contiguous runs) those who were to get them give way and recompute.
         """
         assert plan is self._in_flight, "roll back the plan made last, once"
         self._in_flight = None
@@ -160,14 +163,33 @@ class Scheduler:
             self._context_tokens -= count
             seq.checkpoint = 0
             self.memory.withdraw(seq.seq, seq.num_computed)
-        leaders = [seq for seq in plan.admitted if seq.unit[0] is seq]
+        leaders = [s for s in plan.admitted if s.status is Status.RUNNING and s.unit[0] is s]
         for leader in reversed(leaders):
             for seq in leader.unit:
                 self._vacate(seq)
                 if self._emit is not None and seq in plan.admitted:
                     self._emit(ev.SequenceRequeued(seq.seq))
             self._requeue(leader)
+        if plan.copies and not self.memory.can_share:
+            self._compute_again(plan)
         self._end_asked()
+
+    def _compute_again(self, plan: StepPlan) -> None:
+        """Copies between runs cannot be ordered twice: a source is freed, and the step may have filled it anew.
+
+        (Shared blocks stay where they are, and only slots behind the copied ones are written.) Who was to get
+        a copy recomputes, and so does everybody after it: first come first served order survives.
+        """
+        self._pending_copies = []
+        targets = [copy.target for copy in plan.copies]
+        for position, seq in enumerate(self.running):
+            table = self.memory.table(seq.seq)
+            if any(target in table for target in targets):
+                first = min(position, self.running.index(seq.unit[0]))
+                leaders = [s for s in self.running[first:] if s.unit[0] is s]
+                for leader in reversed(leaders):
+                    self._preempt(leader, StepPlan(plan.step))  # nothing is scheduled any more
+                return
 
     def _end_asked(self) -> None:
         while self._abort_asked:
@@ -197,7 +219,9 @@ class Scheduler:
     def _advance(self, seq: SequenceState, plan: StepPlan, budget: int, chunk: int) -> int | None:
         """Schedule a sequence that may need memory; returns the budget left. ``None``: it gave way itself."""
         if seq.group is not None and seq.group.forked:
-            return budget if seq.unit[0] is not seq else self._advance_group(seq, plan, budget, chunk)
+            return (
+                budget if seq.unit[0] is not seq else self._advance_group(seq, plan, budget, chunk)
+            )
         count = seq.num_tokens - seq.num_computed
         if count > 1:
             count = min(count, chunk, budget)
@@ -349,7 +373,8 @@ class Scheduler:
         children = unit[1:]
         if children and _is_forked(leader) and self.memory.can_share:
             keep_free += sum(
-                blocks_for(seq.num_tokens, self._block_size) - shared // self._block_size for seq in children
+                blocks_for(seq.num_tokens, self._block_size) - shared // self._block_size
+                for seq in children
             )
         if not self._allocate(leader, now, keep_free, plan):
             return False
@@ -383,7 +408,9 @@ class Scheduler:
         self._use(seq, grant, plan)
         return True
 
-    def _refork(self, leader: SequenceState, seq: SequenceState, shared: int, plan: StepPlan) -> None:
+    def _refork(
+        self, leader: SequenceState, seq: SequenceState, shared: int, plan: StepPlan
+    ) -> None:
         """Bring a forked sample back: share the prompt's full blocks with the leader again, take the rest."""
         if shared:
             fork = self.memory.fork(leader.seq, seq.seq, shared)
@@ -411,13 +438,20 @@ class Scheduler:
             if self._emit is not None:
                 self._emit(
                     ev.SequenceAdmitted(
-                        seq.seq, seq.num_tokens, plan.cached_tokens.get(seq, 0), int(seq.num_preemptions > 0)
+                        seq.seq,
+                        seq.num_tokens,
+                        plan.cached_tokens.get(seq, 0),
+                        int(seq.num_preemptions > 0),
                     )
                 )
 
     def _refuse_head(self, leader: SequenceState, plan: StepPlan) -> None:
         """Nothing is held and still the head does not fit: it never will."""
-        reason = f"request {leader.request.id} does not fit even an empty memory, as it is now"
+        slots = self.memory.geometry.num_slots
+        reason = (
+            f"request {leader.request.id} needs room for {len(leader.unit)} times {leader.num_tokens:,} tokens and "
+            f"what they may become, and an empty memory of {slots:,} tokens does not have it"
+        )
         for seq in tuple(self._live[leader.request.id]):
             self._end(seq, FinishReason.ABORT)
         plan.refused.append(self._refuse(leader.request, reason))
@@ -433,7 +467,12 @@ class Scheduler:
         if self._emit is not None:
             self._emit(
                 ev.RequestSubmitted(
-                    number, request.id, sample, len(request.prompt), request.max_tokens, request.priority
+                    number,
+                    request.id,
+                    sample,
+                    len(request.prompt),
+                    request.max_tokens,
+                    request.priority,
                 )
             )
         stop_at = stop_length(request, self.config)
@@ -460,7 +499,9 @@ class Scheduler:
         if len(plan.sequences) < len(self.running):
             plan.kv_tokens = sum([seq.num_computed for seq in plan.sequences])
         plan.pairs = plan.kv_tokens
-        if plan.has_prefill:  # query i of a chunk of n, the last, attends to (computed - n + i) keys
+        if (
+            plan.has_prefill
+        ):  # query i of a chunk of n, the last, attends to (computed - n + i) keys
             plan.pairs = sum(
                 [
                     n * seq.num_computed - n * (n - 1) // 2
@@ -478,9 +519,7 @@ class Scheduler:
             seqs = tuple([seq.seq for seq in plan.sequences])
             blocked = plan.blocked or bool(plan.preempted)
             self._emit(
-                ev.StepPlanned(
-                    plan.step, seqs, tuple(plan.counts), len(self.waiting), int(blocked)
-                )
+                ev.StepPlanned(plan.step, seqs, tuple(plan.counts), len(self.waiting), int(blocked))
             )
 
     def _fork(self, sampling: Sequence[SequenceState]) -> list[SequenceState]:
@@ -503,7 +542,9 @@ class Scheduler:
     def _fork_one(self, leader: SequenceState, child: SequenceState) -> None:
         tokens = leader.num_computed
         fork = self.memory.fork(leader.seq, child.seq, tokens)
-        assert fork is not None, "a sharing memory never refuses; a copying one gave the child its memory before"
+        assert fork is not None, (
+            "a sharing memory never refuses; a copying one gave the child its memory before"
+        )
         child.status = Status.RUNNING
         child.content = leader.content.forked()
         child.outputs = child.content.outputs

@@ -32,11 +32,12 @@ class FinishReason(Enum):
 class SequenceState:
     """State of one sequence. Written only by the scheduler.
 
-    ``writable`` is the memory's limit, 0 while it holds no memory. ``num_tokens`` counts prompt and outputs; ``num_computed`` those whose K and V are, or are planned to be,
-    in memory. While ``num_computed < checkpoint`` a decode step needs nothing from the memory: that is the
-    one comparison a step costs. ``stop_at`` is the length at which it ends; from length ``look_at`` on, every token is
-    looked at for a reason to end; ``final`` is the length it truly ends at, where known. ``outputs`` is the list in ``content``. ``order`` numbers submissions and
-    breaks every tie. ``group`` is set only where samples fork.
+    ``num_tokens`` counts prompt and outputs; ``num_computed`` those whose K and V are, or are planned to be,
+    in memory. ``writable`` is the memory's limit, 0 while it holds none. While ``num_computed < checkpoint``
+    a decode step needs nothing from the memory: that is the one comparison a step costs. ``stop_at`` is the
+    length at which it ends; from length ``look_at`` on, every token is looked at for a reason to end; ``final``
+    is the length it truly ends at, where known. ``order`` numbers submissions and breaks every tie. ``outputs``
+    is the list in ``content``. ``group`` is set only where samples fork.
     """
 
     seq: SeqId
@@ -68,9 +69,7 @@ class SequenceState:
         return (self,) if self.group is None else self.group.members
 
     def __repr__(self) -> str:
-        return (
-            f"<{self.name} {self.status.value} {self.num_computed}/{self.num_tokens} tokens computed>"
-        )
+        return f"<{self.name} {self.status.value} {self.num_computed}/{self.num_tokens} tokens computed>"
 
 
 @dataclass(slots=True, eq=False)

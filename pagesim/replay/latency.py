@@ -4,6 +4,7 @@ Knows nothing about memory. All times in integer nanoseconds since the run began
 """
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pagesim.core import events as ev
@@ -42,7 +43,7 @@ class LatencyMeter:
         self._awaited: dict[SeqId, None] = {}  # admitted, and without a first token
         self._running: dict[SeqId, None] = {}
         self._requests: dict[str, int] = {}  # running sequences of each request
-        self._handlers = {
+        self._handlers: dict[type[ev.Event], Callable[..., None]] = {
             ev.RequestArrived: self._arrived,
             ev.RequestSubmitted: self._submitted,
             ev.RequestRefused: self._refused,

@@ -25,6 +25,13 @@ FLUSH_EVERY = 512
 
 Json = dict[str, object]
 _NAMES = {kind: name for name, kind in ev.KINDS.items()}
+_FIELD_TYPES: dict[object, tuple[type, ...]] = {int: (int,), str: (str,), range: (range,)}
+_TYPES = {  # what each field may be; those that are not plain are tuples of numbers, or ranges
+    kind: tuple(
+        _FIELD_TYPES.get(kind.__annotations__[name], (tuple, range)) for name in kind._fields
+    )
+    for kind in ev.KINDS.values()
+}
 
 
 class UnknownEvent(NamedTuple):
@@ -70,9 +77,11 @@ def decode(line: str) -> "ev.Event | UnknownEvent":
     kind = ev.KINDS.get(name)
     if kind is None:
         return UnknownEvent(name, tuple(fields))
-    if len(fields) != len(kind._fields):
-        raise ValueError(f"{name} has {len(kind._fields)} fields, not {len(fields)}")
-    return kind(*fields)
+    types = _TYPES[kind]
+    if len(fields) != len(types) or not all(map(isinstance, fields, types)):
+        raise ValueError(f"the fields of {name} are {', '.join(kind._fields)}")
+    event: ev.Event = kind._make(fields)
+    return event
 
 
 def _dump(values: object) -> str:
@@ -102,8 +111,10 @@ class LogWriter:
         try:
             self._raw = path.open("wb")
         except OSError as error:
-            raise InputError(f"{path} cannot be written: {error.strerror}; name another file") from None
-        self._file: BufferedIOBase = self._raw  # type: ignore[assignment]
+            raise InputError(
+                f"{path} cannot be written: {error.strerror}; name another file"
+            ) from None
+        self._file: BufferedIOBase = self._raw
         if path.suffix == ".gz":  # no name and no time in it: the same run is the same file
             self._file = gzip.GzipFile("", "wb", 6, self._raw, mtime=0)
         self._lines = [_dump(header)]
@@ -156,7 +167,9 @@ def read_log(path: Path) -> RunLog:
         warnings.append(f"{path.name}: the last line, {len(lines)}, is cut off and was dropped")
         bad.pop()
     elif torn:
-        warnings.append(f"{path.name}: the compressed file is cut off; what was left of it was read")
+        warnings.append(
+            f"{path.name}: the compressed file is cut off; what was left of it was read"
+        )
     if bad:
         number, line = bad[0]
         count = "1 line is" if len(bad) == 1 else f"{len(bad)} lines are"

@@ -87,7 +87,7 @@ class Meters:
     def report(self, *, saturated: bool) -> RunReport:
         """Sum up. ``saturated``: all requests waited from the start; then means are taken while some still do."""
         latency = self.latency
-        window = self._window(saturated)
+        window = self._window(saturated=saturated)
         steps = slice(window.first, window.stop)
         duration = latency.time_ns / 1e9
         refused = latency.refusals
@@ -107,7 +107,9 @@ class Meters:
             peak_requests=max(latency.requests_series, default=0),
             mean_sequences=_mean(latency.running_series[steps]),
             peak_sequences=max(latency.running_series, default=0),
-            waste=self.waste.split(window.first, window.stop) if window.stop > window.first else None,
+            waste=self.waste.split(window.first, window.stop)
+            if window.stop > window.first
+            else None,
             window=window,
             output_tokens_per_s=_ratio(latency.output_tokens, duration),
             requests_per_s=_ratio(latency.num_finished, duration),
@@ -115,7 +117,7 @@ class Meters:
             tpot_s=spread([ns / 1e9 for ns in latency.per_token_ns]),
         )
 
-    def _window(self, saturated: bool) -> Window:
+    def _window(self, *, saturated: bool) -> Window:
         num_steps = self.waste.num_steps
         if not saturated:
             return Window(0, num_steps, "all steps")

@@ -4,6 +4,7 @@ Knows nothing about managers or schedulers: it is a fold over events, and the la
 tables equal the manager's after every step.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pagesim.core import events as ev
@@ -40,8 +41,12 @@ class RunState:
         self.step = -1
         self.waiting = 0
         self.sequences: dict[SeqId, SequenceView] = {}
-        self.ref_counts: dict[BlockId, int] = {}  # of a contiguous run, only the first slot stands here
-        self.cached: dict[BlockId, None] = {}  # findable blocks, held or free, in order of publication
+        self.ref_counts: dict[
+            BlockId, int
+        ] = {}  # of a contiguous run, only the first slot stands here
+        self.cached: dict[
+            BlockId, None
+        ] = {}  # findable blocks, held or free, in order of publication
         self.ended: dict[SeqId, SequenceView] = {}
         self._keep_ended = keep_ended
         self._last_planned: ev.StepPlanned | None = None
@@ -171,7 +176,7 @@ class RunState:
         self.time_ns = event.time_ns
 
 
-_HANDLERS = {
+_HANDLERS: dict[type[ev.Event], Callable[..., None]] = {
     ev.RequestSubmitted: RunState._submitted,
     ev.SequenceAdmitted: RunState._admitted,
     ev.SequencePreempted: RunState._preempted,

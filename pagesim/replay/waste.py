@@ -8,11 +8,14 @@ for is external, too (Kwon et al., SOSP 2023, Figure 2; there no queue ever empt
 """
 
 from array import array
+from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
 from pagesim.core import events as ev
 from pagesim.core.types import BlockId, Geometry, SeqId
+
+KINDS = ("used", "reserved", "internal", "external", "free")
 
 
 class WasteSplit(NamedTuple):
@@ -25,8 +28,11 @@ class WasteSplit(NamedTuple):
     free: float
     num_slots: int
 
-    def percent(self) -> tuple[float, float, float, float, float]:
-        return tuple(100 * part / self.num_slots for part in self[:5])  # type: ignore[return-value]
+    def percent(self) -> dict[str, float]:
+        """Each kind's share of the memory by its name; they add up to 100."""
+        return {
+            name: 100 * part / self.num_slots for name, part in zip(KINDS, self[:5], strict=True)
+        }
 
 
 class _Holding:
@@ -55,9 +61,11 @@ class WasteMeter:
         self.granted_series = array("q")
         self.rounding_series = array("q")
         self.blocked_series = array("b")
-        self._internal_changes = array("q", [0])  # change of internal slots at a step, known in hindsight
+        self._internal_changes = array(
+            "q", [0]
+        )  # change of internal slots at a step, known in hindsight
         self._last_planned: ev.StepPlanned | None = None
-        self._handlers = {
+        self._handlers: dict[type[ev.Event], Callable[..., None]] = {
             ev.StepPlanned: self._planned,
             ev.BlocksTaken: self._taken,
             ev.BlocksShared: self._shared,
@@ -101,8 +109,14 @@ class WasteMeter:
         )
         free = count * self._num_slots - granted - external
         reserved = granted - rounding - used - internal
-        parts = (used, reserved, internal, external + rounding, free)
-        return WasteSplit(*(part / count for part in parts), self._num_slots)
+        return WasteSplit(
+            used / count,
+            reserved / count,
+            internal / count,
+            (external + rounding) / count,
+            free / count,
+            self._num_slots,
+        )
 
     # -- one small function an event kind ----------------------------------------------------------------
 

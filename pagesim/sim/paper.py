@@ -25,9 +25,14 @@ from pagesim.sim.workloads import build_workload
 
 MODEL, GPU, KV_BYTES, MAX_MODEL_LEN, BLOCK_SIZE = "opt-13b", "a100-sxm-40gb", 12 * 2**30, 2048, 16
 
-FIGURE_2 = {  # percent of KV memory; tolerance in points
+FIGURE_2: dict[str, dict[str, tuple[float, float]]] = {  # percent of KV memory; tolerance in points
     "max": {"used": (20.4, 1), "reserved": (13.3, 1), "internal": (57.3, 1), "external": (8.9, 1)},
-    "pow2": {"used": (26.8, 3), "reserved": (17.9, 3), "internal": (13.6, 3), "external": (41.6, 6)},
+    "pow2": {
+        "used": (26.8, 3),
+        "reserved": (17.9, 3),
+        "internal": (13.6, 3),
+        "external": (41.6, 6),
+    },
     "oracle": {"used": (38.2, 2), "reserved": (25.2, 2), "external": (36.6, 2)},
     "paged": {"used": (96.3, 1.5)},
 }
@@ -37,7 +42,14 @@ FIGURE_13A = {  # mean requests at once; tolerance as a share
     "oracle": (13.62, 0.07),
     "paged": (30.42, 0.12),
 }
-LAST_BLOCK = {16: 98.4, 32: 96.7, 64: 93.6, 128: 87.8, 256: 78.2}  # percent, for a mean length of 458
+STEADIER = {"max": 4}  # seven at a time: it takes more requests for means as steady
+LAST_BLOCK = {
+    16: 98.4,
+    32: 96.7,
+    64: 93.6,
+    128: 87.8,
+    256: 78.2,
+}  # percent, for a mean length of 458
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,9 @@ def workload(requests: int, seed: int, lengths: Path | None) -> Workload:
         Arrival(0, Request(f"r{i}", fresh.take(prompt), output, known_output=output))
         for i, (prompt, output) in enumerate(kept[number] for _, number in keyed[:requests])
     )
-    about = f"{len(arrivals):,} of the {len(kept):,} pairs in {lengths.name}, shuffled by seed {seed}"
+    about = (
+        f"{len(arrivals):,} of the {len(kept):,} pairs in {lengths.name}, shuffled by seed {seed}"
+    )
     return Workload(lengths.name, about, arrivals, saturated=True)
 
 
@@ -117,8 +131,11 @@ def run_one(job: tuple[str, int, int, Path | None]) -> tuple[str, RunReport]:
 def run_all(
     requests: int, seed: int, lengths: Path | None, tell: Callable[[str, int], None]
 ) -> dict[str, RunReport]:
-    """All four, on as many cores as there are; ``tell`` hears of each run that is done."""
-    jobs = [(name, requests, seed, lengths) for name in ALLOCATORS]
+    """All four, on as many cores as there are; ``tell`` hears of each run that is done.
+
+    Each serves ``requests`` requests, or as many times that as ``STEADIER`` says.
+    """
+    jobs = [(name, requests * STEADIER.get(name, 1), seed, lengths) for name in ALLOCATORS]
     reports: dict[str, RunReport] = {}
     with ProcessPoolExecutor(max_workers=len(jobs), mp_context=get_context("spawn")) as pool:
         for name, report in pool.map(run_one, jobs):
@@ -133,7 +150,7 @@ def figures(reports: dict[str, RunReport]) -> Iterator[Row]:
         waste = reports[name].waste
         if waste is None:
             continue
-        ours = dict(zip(waste._fields, waste.percent(), strict=False))
+        ours = waste.percent()
         for part, (printed, tolerance) in parts.items():
             what = f"{TITLES[name]}: {part}"
             yield Row("Figure 2, share of KV memory", what, ours[part], printed, tolerance, "%", 1)

@@ -105,7 +105,9 @@ def build_loop(
     return ServingLoop(scheduler, executor, workload.arrivals, emit)
 
 
-def drive(loop: ServingLoop, progress: Progress | None = None, max_steps: int | None = None) -> None:
+def drive(
+    loop: ServingLoop, progress: Progress | None = None, max_steps: int | None = None
+) -> None:
     """Run to the end, or for about ``max_steps`` steps, telling ``progress`` every few hundred."""
     chunk = 256
     while sum(1 for _ in islice(iter(loop.step, None), chunk)) == chunk:

@@ -75,7 +75,7 @@ def _mean(run: RunLike) -> float:
 
 def _used(run: RunLike) -> str:
     assert run.report.waste is not None
-    return f"{run.report.waste.percent()[0]:.0f} %"
+    return f"{run.report.waste.percent()['used']:.0f} %"
 
 
 def _rival(others: Sequence[RunLike]) -> RunLike:
@@ -153,7 +153,7 @@ def _idle(ran: Sequence[RunLike]) -> list[str]:
     free = []
     for run in ran:
         assert run.report.waste is not None
-        share = run.report.waste.percent()[4]
+        share = run.report.waste.percent()["free"]
         if share >= MUCH_FREE:
             free.append(f"{share:.0f} % with {phrase(run.allocator)}")
     if not free:

@@ -94,7 +94,7 @@ class WasteBars(JupyterMixin):
                 line.append(NO_STEPS, "dim")
             else:
                 line.append_text(WasteBar(row.split).line(glyphs, bar))
-                line.append(f"{format_percent(row.split.percent()[0]):>8}", "bold")
+                line.append(f"{format_percent(row.split.percent()['used']):>8}", "bold")
                 line.append(" used")
             yield line
 
@@ -113,7 +113,9 @@ class WasteBars(JupyterMixin):
             cells = [(NOT_KNOWN, NOT_KNOWN)] * len(KINDS)
             if row.split is not None:
                 sizes = [format_gib(round(part * self.bytes_per_slot)) for part in row.split[:5]]
-                cells = list(zip(map(format_percent, row.split.percent()), sizes, strict=True))
+                cells = list(
+                    zip(map(format_percent, row.split.percent().values()), sizes, strict=True)
+                )
             groups.append(Group((row.name,), ("", ""), tuple(cells)))
         return FigureTable(labels, groups, notes)
 

@@ -225,7 +225,11 @@ class Driver:
         keyed = [block for block, key in enumerate(manager.index.keys) if key is not None]
         self.compare("cached blocks", keyed, sorted(naive.cached_blocks()))
         cached = sum(block in queue for block in keyed)
-        self.compare("usage", manager.usage(), (naive.num_blocks - len(queue), len(queue), cached, len(queue)))
+        self.compare(
+            "usage",
+            manager.usage(),
+            (naive.num_blocks - len(queue), len(queue), cached, len(queue)),
+        )
         for content, tokens, salt, adapter in self.probes:
             expected = naive.hits(tokens, salt, adapter, content.reads_cache)
             self.compare(f"a lookup of {tokens}", manager._hits(content), expected)
@@ -255,7 +259,9 @@ class Driver:
         never = manager.never_fits(content, room)
         assert (never is not None) == (admission is Admission.NEVER)
         grant = manager.allocate(seq, content, room)
-        if admission is not Admission.NEVER:  # an empty memory may hold what is asked now, not all to come
+        if (
+            admission is not Admission.NEVER
+        ):  # an empty memory may hold what is asked now, not all to come
             assert (grant is not None) == (admission is Admission.NOW)
         if self.naive is not None:
             tokens = [*content.prompt, *content.outputs]
@@ -293,7 +299,9 @@ class Driver:
         return changed or bool(grant.taken)
 
     def _extend_all(self, op: ExtendAll):
-        targets = [(s, self.held[s].written + op.by) for s in dict.fromkeys(op.seqs) if s in self.held]
+        targets = [
+            (s, self.held[s].written + op.by) for s in dict.fromkeys(op.seqs) if s in self.held
+        ]
         if not self.manager.can_share:
             targets = [(seq, to) for seq, to in targets if to <= MAX_MODEL_LEN]
         foretold = self.manager.can_extend(targets)
@@ -357,7 +365,9 @@ class Driver:
             if parent is None or op.child in self.held:
                 return False
             written = parent.written
-            like = Allocate(op.child, tuple(parent.content.prompt), salt=parent.salt, adapter=parent.adapter)
+            like = Allocate(
+                op.child, tuple(parent.content.prompt), salt=parent.salt, adapter=parent.adapter
+            )
             if not self.start(op.child, parent.content.forked(), like):
                 return False
         fork = self.manager.fork(op.parent, op.child, written)
@@ -432,7 +442,18 @@ words = st.sampled_from(["", "", "", "", "s"])
 small = st.integers(1, 6)
 outputs = st.lists(tokens, min_size=1, max_size=3).map(tuple)
 kinds = st.sampled_from(
-    ["start", "start", "start", "compute", "compute", "extend", "write", "all", "publish", "withdraw"]
+    [
+        "start",
+        "start",
+        "start",
+        "compute",
+        "compute",
+        "extend",
+        "write",
+        "all",
+        "publish",
+        "withdraw",
+    ]
     + ["fork", "fork", "free", "free", "reset", "nonsense"]
 )
 NUM_SEQS = 4
@@ -463,7 +484,9 @@ def operations(draw):
         absent = [seq for seq in range(NUM_SEQS) if seq not in live]
         if kind == "nonsense":
             seq, other = draw(st.tuples(*[st.integers(0, NUM_SEQS - 1)] * 2))
-            unwise = st.sampled_from([Free(seq), Extend(seq, 1), Fork(seq, other), Allocate(seq, (1,))])
+            unwise = st.sampled_from(
+                [Free(seq), Extend(seq, 1), Fork(seq, other), Allocate(seq, (1,))]
+            )
             row.append(draw(unwise))
         elif kind == "reset" or (kind != "start" and not live):
             row.append(ResetCache())
