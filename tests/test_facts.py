@@ -114,7 +114,7 @@ def test_opt_parameters_follow_from_the_architecture():
 
 
 def test_models_agree_with_the_shared_file():
-    rows = json.loads(shared_file("model_configs.json").read_text(encoding="utf-8"))["models"]
+    rows = json.loads(shared_file("data/model_configs.json").read_text(encoding="utf-8"))["models"]
     assert [row["key"] for row in rows] == [model.key for model in MODELS]
     for row, model in zip(rows, MODELS, strict=True):
         shared = {
@@ -149,7 +149,7 @@ def test_models_agree_with_the_shared_file():
 
 
 def test_gpus_agree_with_the_shared_file():
-    text = shared_file("gpus.json").read_text(encoding="utf-8")
+    text = shared_file("data/gpus.json").read_text(encoding="utf-8")
     rows = json.loads(text, parse_float=Decimal)["gpus"]
     assert [row["key"] for row in rows] == [gpu.key for gpu in GPUS]
     for row, gpu in zip(rows, GPUS, strict=True):

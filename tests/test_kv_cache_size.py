@@ -60,7 +60,7 @@ def test_the_paper_s_pool():
 
 
 def test_the_paper_s_three_settings():
-    for row in json.loads(shared_file("paper_setup.json").read_text(encoding="utf-8"))["models"]:
+    for row in json.loads(shared_file("data/paper_setup.json").read_text(encoding="utf-8"))["models"]:
         model, ranks = facts.model(row["model"]), row["tensor_parallel"]
         assert kv_bytes_per_token(model) == row["kv_bytes_per_token"]
         assert kv_bytes_per_token(model, tensor_parallel=ranks) * ranks == row["kv_bytes_per_token"]
@@ -166,7 +166,7 @@ ALL_LOGS = sorted({*PRINT_MEMORY_AND_BLOCKS, *PRINT_REQUESTS, *PRINT_BUDGET, "L2
 
 
 def _logs():
-    text = shared_file("kv_startup_logs.json").read_text(encoding="utf-8")
+    text = shared_file("data/kv_startup_logs.json").read_text(encoding="utf-8")
     return {row["id"]: row for row in json.loads(text, parse_float=Decimal)["rows"]}
 
 

@@ -1,8 +1,9 @@
 """The named laws of a memory, over every memory; and the paged one against a plainly written oracle."""
 
 import pytest
+from driver import contiguous_driver, paged_driver
 from hypothesis import given
-from operations import arenas, contiguous_driver, operations, paged_driver, paged_sizes
+from operations import arenas, operations, paged_sizes
 
 from pagesim.core.laws import LAWS
 from pagesim.sim.allocators import PLACERS, RESERVATIONS

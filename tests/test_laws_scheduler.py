@@ -1,16 +1,12 @@
 """The named laws of a run: random scripts through scheduler, recorder and fold, on every memory."""
 
 import pytest
-from checked_run import (
-    CheckedRun,
-    contiguous_memories,
-    paged_memories,
-    scripts,
-)
+from checked_run import CheckedRun
 from hypothesis import given
 
 from pagesim.core import laws
 from pagesim.sim.allocators import PLACERS, RESERVATIONS
+from scripts import contiguous_memories, paged_memories, scripts
 
 PAGED = {
     "paged-caching": paged_memories(True),

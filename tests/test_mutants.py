@@ -10,19 +10,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from checked_run import Abort, CheckedRun, Contiguous, Fail, Paged, Script, Submit
+from checked_run import CheckedRun
+from driver import Driver, contiguous_driver, paged_driver
 from mutation import Mutant, install
 from operations import (
     Allocate,
-    Driver,
     Extend,
     Fork,
     Free,
     Publish,
     Withdraw,
     Write,
-    contiguous_driver,
-    paged_driver,
 )
 
 from pagesim.core import content, policy, scheduler
@@ -39,6 +37,7 @@ from pagesim.core.recorded import Recorded
 from pagesim.core.request import Request
 from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
+from scripts import Abort, Contiguous, Fail, Paged, Script, Submit
 
 HELPERS = Path(__file__).parent / "helpers"
 

@@ -1,5 +1,6 @@
 """Progress bars for long work: on standard error, in a terminal only, and gone when done."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -29,7 +30,7 @@ def progress_bars(total: int) -> Iterator[Tell]:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not sys.stderr.isatty(),
     )
     with bars:
 

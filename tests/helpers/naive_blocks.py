@@ -135,10 +135,8 @@ class NaiveBlocks:
         return Grant(num_tokens, shared=tuple(shared)), source.writable
 
     def free(self, seq):
-        released = []
-        for block in reversed(self.holdings.pop(seq).blocks):
-            if not self.count(block):
-                released.append(block)
+        blocks = self.holdings.pop(seq).blocks
+        released = [block for block in reversed(blocks) if not self.count(block)]
         keyed = [block for block in released if block in self.cached_blocks()]
         plain = [block for block in released if block not in keyed]
         if self.keep_unkeyed_first:
