@@ -8,6 +8,6 @@ COMMON = {"deadline": None, "derandomize": True, "print_blob": True, "database":
 
 settings.register_profile("default", max_examples=100, **COMMON)
 settings.register_profile(
-    "more", max_examples=3000, suppress_health_check=[HealthCheck.too_slow], **COMMON
+    "more", max_examples=1000, suppress_health_check=[HealthCheck.too_slow], **COMMON
 )
 settings.load_profile("more" if os.environ.get("PAGESIM_EXAMPLES") == "more" else "default")

@@ -60,7 +60,9 @@ def test_the_paper_s_pool():
 
 
 def test_the_paper_s_three_settings():
-    for row in json.loads(shared_file("data/paper_setup.json").read_text(encoding="utf-8"))["models"]:
+    for row in json.loads(shared_file("data/paper_setup.json").read_text(encoding="utf-8"))[
+        "models"
+    ]:
         model, ranks = facts.model(row["model"]), row["tensor_parallel"]
         assert kv_bytes_per_token(model) == row["kv_bytes_per_token"]
         assert kv_bytes_per_token(model, tensor_parallel=ranks) * ranks == row["kv_bytes_per_token"]

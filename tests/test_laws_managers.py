@@ -1,11 +1,14 @@
 """The named laws of a memory, over every memory; and the paged one against a plainly written oracle."""
 
 import pytest
-from driver import contiguous_driver, paged_driver
+from driver import Driver, contiguous_driver, paged_driver
 from hypothesis import given
 from operations import arenas, operations, paged_sizes
 
-from pagesim.core.laws import LAWS
+from pagesim.core.block_manager import BlockManager
+from pagesim.core.errors import LawBrokenError
+from pagesim.core.laws import LAWS, check_conservation, check_refcount
+from pagesim.core.recorded import Recorded
 from pagesim.sim.allocators import PLACERS, RESERVATIONS
 
 
@@ -25,6 +28,31 @@ def test_every_law_holds_for_paged_memory_and_the_oracle_agrees(
 @given(num_slots=arenas, drawn=operations())
 def test_every_law_holds_for_contiguous_memory(placer, reservation, num_slots, drawn):
     contiguous_driver(num_slots, placer, reservation).play(drawn)
+
+
+@given(size=paged_sizes, drawn=operations())
+def test_every_law_holds_for_a_memory_known_only_by_its_protocol(size, drawn):
+    """The recorder hides the pool and the index, as a learner's class has none."""
+    Driver(Recorded(BlockManager(*size, prefix_caching=True), lambda _: None)).play(drawn)
+
+
+def test_laws_catch_a_stranger_by_its_protocol_alone():
+    class Forgetful(BlockManager):
+        def usage(self):
+            return super().usage()._replace(granted=1)
+
+    memory = Recorded(Forgetful(4, 4), lambda _: None)
+    with pytest.raises(LawBrokenError, match=r"^conservation: 1 granted and 4 free of 4 blocks$"):
+        check_conservation(memory, [])
+
+    class Generous(BlockManager):
+        def usage(self):
+            usage = super().usage()
+            return usage._replace(granted=usage.granted + 1, free=usage.free - 1, largest_hole=0)
+
+    memory = Recorded(Generous(4, 4), lambda _: None)
+    with pytest.raises(LawBrokenError, match=r"^refcount: 1 blocks are granted and tables list 0"):
+        check_refcount(memory, [])
 
 
 def test_every_law_has_a_name_and_a_sentence():

@@ -3,10 +3,10 @@
 import pytest
 from checked_run import CheckedRun
 from hypothesis import given
+from run_scripts import contiguous_memories, paged_memories, scripts
 
 from pagesim.core import laws
 from pagesim.sim.allocators import PLACERS, RESERVATIONS
-from scripts import contiguous_memories, paged_memories, scripts
 
 PAGED = {
     "paged-caching": paged_memories(True),
@@ -22,16 +22,13 @@ CONTIGUOUS = {
 every_memory = pytest.mark.parametrize(
     "memories", (PAGED | CONTIGUOUS).values(), ids=PAGED | CONTIGUOUS
 )
+every_paged = pytest.mark.parametrize("memories", PAGED.values(), ids=PAGED)
 every_contiguous = pytest.mark.parametrize("memories", CONTIGUOUS.values(), ids=CONTIGUOUS)
-
-
-def drawn_from(memories, **kwargs):
-    return given(script=scripts(memories, **kwargs))
 
 
 @every_memory
 def test_every_law_holds_after_every_step(memories):
-    @drawn_from(memories)
+    @given(script=scripts(memories))
     def check(script):
         CheckedRun(script).run()
 
@@ -40,7 +37,7 @@ def test_every_law_holds_after_every_step(memories):
 
 @every_contiguous
 def test_every_law_holds_where_lengths_are_foretold_wrongly(memories):
-    @drawn_from(memories, foretold=False)
+    @given(script=scripts(memories, foretold=False))
     def check(script):
         CheckedRun(script).run()
 
@@ -49,7 +46,7 @@ def test_every_law_holds_where_lengths_are_foretold_wrongly(memories):
 
 @every_memory
 def test_failed_steps_change_no_answer(memories):
-    @drawn_from(memories, with_aborts=False)
+    @given(script=scripts(memories, with_aborts=False))
     def check(script):
         failing = CheckedRun(script, alphabet=97).run()
         smooth = CheckedRun(script._replace(failures=()), alphabet=97).run()
@@ -58,9 +55,9 @@ def test_failed_steps_change_no_answer(memories):
     check()
 
 
-@every_memory
+@every_paged
 def test_the_same_script_gives_the_same_log(memories):
-    @drawn_from(memories)
+    @given(script=scripts(memories))
     def check(script):
         laws.check_same_log(CheckedRun(script).run().events, CheckedRun(script).run().events)
 

@@ -22,6 +22,7 @@ from operations import (
     Withdraw,
     Write,
 )
+from run_scripts import Abort, Contiguous, Fail, Paged, Script, Submit
 
 from pagesim.core import content, policy, scheduler
 from pagesim.core.block_manager import BlockManager
@@ -37,7 +38,6 @@ from pagesim.core.recorded import Recorded
 from pagesim.core.request import Request
 from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
-from scripts import Abort, Contiguous, Fail, Paged, Script, Submit
 
 HELPERS = Path(__file__).parent / "helpers"
 

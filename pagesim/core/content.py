@@ -9,8 +9,23 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from sys import byteorder
+from typing import Protocol, runtime_checkable
 
 Key = bytes
+
+
+@runtime_checkable
+class LazyTokens(Protocol):
+    """Token ids given by ranges of step 1, one after another, that are never written out."""
+
+    def ranges(self) -> Iterator[range]: ...
+
+
+def ranges_of(tokens: Sequence[int]) -> Iterable[range]:
+    """The ranges that make up lazy tokens; none for others."""
+    if isinstance(tokens, range):
+        return (tokens,) if tokens.step == 1 else ()
+    return tokens.ranges() if isinstance(tokens, LazyTokens) else ()
 
 
 class Content:
@@ -25,9 +40,7 @@ class Content:
         self.reads_cache = reads_cache
         self.outputs: list[int] = []
         self.seed = _seed(salt, adapter)
-        self._keys: list[Key] | None = (
-            None  # made when first asked for: most waiting prompts never are
-        )
+        self._keys: list[Key] | None = None  # made when asked for: waiting prompts stay small
         self._key_size = 0
 
     def __len__(self) -> int:
@@ -78,11 +91,13 @@ def _seed(salt: str, adapter: str) -> Key:
 def _packed_blocks(tokens: Sequence[int], block_size: int) -> Iterator[bytes]:
     """Each block's token ids as signed 64-bit little-endian numbers, the same on every machine."""
     size = 8 * block_size
-    if isinstance(tokens, range) and tokens.step == 1:
+    parts = list(ranges_of(tokens))
+    if parts and not any(len(part) % block_size for part in parts):
         # All ids of a block in one number: first * (1, 1, 1, ...) + (0, 1, 2, ...), in 64-bit digits.
         ones, steps = _digits([1] * block_size), _digits(range(block_size))
-        for first in tokens[::block_size]:
-            yield (first * ones + steps).to_bytes(size, "little")
+        for part in parts:
+            for first in part[::block_size]:
+                yield (first * ones + steps).to_bytes(size, "little")
         return
     data = _digits(tokens).to_bytes(8 * len(tokens), "little")
     for start in range(0, len(data), size):

@@ -3,7 +3,7 @@
 Knows nothing about queues. Every answer is one sentence with what was given and what is allowed.
 """
 
-from pagesim.core.content import Content
+from pagesim.core.content import Content, ranges_of
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.request import Request
 from pagesim.core.scheduler_config import SchedulerConfig
@@ -70,8 +70,7 @@ def worst_room(request: Request, config: SchedulerConfig, memory: KVCacheManager
 
 def _valid_ids(request: Request) -> bool:
     prompt = request.prompt
-    if isinstance(prompt, range):  # its ends are its extremes; do not walk a lazy prompt
-        return min(prompt[0], prompt[-1]) >= 0 and max(prompt[0], prompt[-1]) <= MAX_TOKEN_ID
-    bounds = getattr(prompt, "bounds", None)
-    low, high = bounds if bounds is not None else (min(prompt), max(prompt))
-    return low >= 0 and high <= MAX_TOKEN_ID
+    parts = list(ranges_of(prompt))
+    if parts:  # the ends of a range are its extremes: a lazy prompt is not walked
+        return min(p.start for p in parts) >= 0 and max(p.stop for p in parts) <= MAX_TOKEN_ID + 1
+    return min(prompt) >= 0 and max(prompt) <= MAX_TOKEN_ID

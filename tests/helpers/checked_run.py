@@ -6,6 +6,8 @@ depends on everything its sequence reads from there, so wrong memory gives wrong
 
 from dataclasses import dataclass, field
 
+from run_scripts import Abort, Paged, Script, Submit
+
 from pagesim.core import events as ev
 from pagesim.core import laws
 from pagesim.core.policy import Order
@@ -14,7 +16,6 @@ from pagesim.core.scheduler import Scheduler
 from pagesim.core.sequence import SequenceState, Status
 from pagesim.core.shadow import Prefixes, ShadowMemory
 from pagesim.replay.run_state import RunState
-from scripts import Abort, Paged, Script, Submit
 
 LIVE = (Status.WAITING, Status.FOLLOWING, Status.RUNNING)
 

@@ -141,8 +141,9 @@ class Driver:
         cached = self.manager.cached_tokens(content)
         if not cached:
             return
-        assert isinstance(self.manager, BlockManager)
-        blocks = self.manager._hits(content)
+        manager = getattr(self.manager, "memory", self.manager)  # one that is only recorded
+        assert isinstance(manager, BlockManager)
+        blocks = manager._hits(content)
         path = self.prefixes.path(tokens[:cached], salt, adapter)
         found = [self.shadow.read(blocks, position) for position in range(cached)]
         if found != path:
