@@ -45,11 +45,28 @@ class SequenceAdmitted(NamedTuple):
     resumed: int
 
 
+class AdmissionBlocked(NamedTuple):
+    """The head of the queue has to wait for memory; told once, until it is admitted or another is head.
+
+    It asked for room for ``tokens`` tokens, ``cached_tokens`` of them cached, with ``keep_free`` blocks to spare.
+    """
+
+    seq: int
+    tokens: int
+    cached_tokens: int
+    keep_free: int
+
+
 class SequencePreempted(NamedTuple):
-    """It gave its memory back; ``lost_tokens`` computed tokens have to be computed again."""
+    """It gave its memory back; ``lost_tokens`` computed tokens have to be computed again.
+
+    ``by`` wanted to grow to ``to`` tokens and could not (``to`` 0: a failed step could not be made good).
+    """
 
     seq: int
     lost_tokens: int
+    by: int
+    to: int
 
 
 class SequenceRequeued(NamedTuple):
@@ -189,6 +206,7 @@ Event = (
     | RequestSubmitted
     | RequestRefused
     | SequenceAdmitted
+    | AdmissionBlocked
     | SequencePreempted
     | SequenceRequeued
     | SequenceForked
@@ -217,6 +235,7 @@ KINDS: dict[str, type[Event]] = {
     "submitted": RequestSubmitted,
     "refused": RequestRefused,
     "admitted": SequenceAdmitted,
+    "blocked": AdmissionBlocked,
     "preempted": SequencePreempted,
     "requeued": SequenceRequeued,
     "forked": SequenceForked,

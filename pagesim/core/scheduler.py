@@ -43,6 +43,7 @@ class Scheduler:
         self._num_unforked = 0  # sequences that running leaders will fork: they have seats already
         self._context_tokens = 0  # sum of num_computed over running
         self._in_flight: StepPlan | None = None
+        self._blocked_head: SequenceState | None = None  # whose waiting was told already
         self._abort_asked: list[str] = []  # requests to end when the step in flight is committed
         self._pending_copies: list[Copy] = []
         self._block_size = memory.geometry.block_size
@@ -188,7 +189,8 @@ class Scheduler:
                 first = min(position, self.running.index(seq.unit[0]))
                 leaders = [s for s in self.running[first:] if s.unit[0] is s]
                 for leader in reversed(leaders):
-                    self._preempt(leader, StepPlan(plan.step))  # nothing is scheduled any more
+                    # in a plan of its own: nothing is scheduled any more
+                    self._preempt(leader, StepPlan(plan.step), leader, 0)
                 return
 
     def _end_asked(self) -> None:
@@ -231,7 +233,7 @@ class Scheduler:
         if to > seq.writable:
             while (grant := self.memory.extend(seq.seq, to)) is None:
                 victim = choose_victim(self.config.order, self.running)
-                budget += self._preempt(victim, plan)
+                budget += self._preempt(victim, plan, seq, to)
                 if victim is seq:
                     return None
             self._use(seq, grant, plan)
@@ -249,7 +251,7 @@ class Scheduler:
         targets = [(s.seq, s.num_computed + n) for s, n in shares]
         while not self.memory.can_extend(targets):
             victim = choose_victim(self.config.order, self.running)
-            budget += self._preempt(victim, plan)
+            budget += self._preempt(victim, plan, leader, leader.num_tokens)
             if victim in unit:
                 return None
         for seq, count in shares:
@@ -303,8 +305,11 @@ class Scheduler:
         if grant.copies:
             plan.copies += grant.copies
 
-    def _preempt(self, victim: SequenceState, plan: StepPlan) -> int:
-        """Free the victim's unit and queue it again; returns the budget it had been given in this step."""
+    def _preempt(self, victim: SequenceState, plan: StepPlan, by: SequenceState, to: int) -> int:
+        """Free the victim's unit and queue it again; returns the budget it had been given in this step.
+
+        ``by`` could not grow to ``to`` tokens.
+        """
         returned = 0
         unit = tuple(victim.unit)
         for seq in unit:
@@ -321,7 +326,7 @@ class Scheduler:
                 plan.preempted.append(seq)
                 seq.num_preemptions += 1
                 if self._emit is not None:
-                    self._emit(ev.SequencePreempted(seq.seq, seq.num_computed))
+                    self._emit(ev.SequencePreempted(seq.seq, seq.num_computed, by.seq, to))
             self._vacate(seq)
         self._requeue(unit[0])
         return returned
@@ -401,12 +406,20 @@ class Scheduler:
         )
         grant = self.memory.allocate(seq.seq, seq.content, room)
         if grant is None:
+            self._tell_blocked(seq, room)
             return False
         seq.num_computed = grant.cached_tokens
         self._context_tokens += grant.cached_tokens
         plan.cached_tokens[seq] = grant.cached_tokens
         self._use(seq, grant, plan)
         return True
+
+    def _tell_blocked(self, seq: SequenceState, room: Room) -> None:
+        if self._emit is not None and self._blocked_head is not seq:
+            self._blocked_head = seq
+            cached = self.memory.cached_tokens(seq.content)
+            tokens = max(room.now, room.present)
+            self._emit(ev.AdmissionBlocked(seq.seq, tokens, cached, room.keep_free))
 
     def _refork(
         self, leader: SequenceState, seq: SequenceState, shared: int, plan: StepPlan
@@ -428,6 +441,7 @@ class Scheduler:
     def _enter(self, leader: SequenceState, plan: StepPlan) -> None:
         popped = self.waiting.pop()
         assert popped is leader
+        self._blocked_head = None
         unit = leader.unit
         starting = unit if _is_forked(leader) else (leader,)
         self._num_unforked += len(unit) - len(starting)
