@@ -9,12 +9,12 @@ Knows nothing about what the events mean. Files are byte-identical for the same 
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from pagesim.core import events as ev
 from pagesim.core.errors import InputError
@@ -41,13 +41,96 @@ class UnknownEvent(NamedTuple):
     fields: tuple[object, ...]
 
 
+class LoggedEvents(Sequence["ev.Event | UnknownEvent"]):
+    """The events of a log, decoded when looked at, a chunk of lines at a time. Kinds can be read without that.
+
+    Raises InputError, naming the line, where a line turns out to be no event.
+    """
+
+    CHUNK = 1024
+    KEPT = 64  # decoded chunks
+
+    def __init__(self, name: str, lines: Sequence[bytes]) -> None:
+        """``lines`` are those after the header; ``name`` is for messages."""
+        self._name = name
+        self._lines = lines
+        self._chunks: dict[int, list[ev.Event | UnknownEvent]] = {}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> "ev.Event | UnknownEvent": ...
+    @overload
+    def __getitem__(self, index: slice) -> "list[ev.Event | UnknownEvent]": ...
+    def __getitem__(
+        self, index: int | slice
+    ) -> "ev.Event | UnknownEvent | list[ev.Event | UnknownEvent]":
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        position = index + len(self) if index < 0 else index
+        if not 0 <= position < len(self):
+            raise IndexError(f"event {index} of {len(self)}")
+        return self._chunk(position // self.CHUNK)[position % self.CHUNK]
+
+    def __iter__(self) -> "Iterator[ev.Event | UnknownEvent]":
+        for number in range(-(-len(self) // self.CHUNK)):
+            yield from self._chunk(number)
+
+    def starts_with(self, position: int, prefix: bytes) -> bool:
+        """Does the line begin so? ``kind_prefix`` makes the beginning of a kind's lines."""
+        return self._lines[position].startswith(prefix)
+
+    def find(self, prefixes: tuple[bytes, ...], start: int, stop: int, step: int = 1) -> int | None:
+        """The first position in ``range(start, stop, step)`` whose line begins with one of the prefixes."""
+        lines = self._lines
+        for position in range(start, stop, step):
+            if lines[position].startswith(prefixes):
+                return position
+        return None
+
+    def check(self) -> None:
+        """Decode every line once. Raises InputError naming the first that is no event, and how many are not."""
+        bad = [number for number, line in enumerate(self._lines) if _decoded(line) is None]
+        if bad:
+            raise self._bad_line(bad[0], len(bad))
+
+    def _chunk(self, number: int) -> "list[ev.Event | UnknownEvent]":
+        chunk = self._chunks.get(number)
+        if chunk is None:
+            if len(self._chunks) >= self.KEPT:
+                del self._chunks[next(iter(self._chunks))]
+            chunk = []
+            first = number * self.CHUNK
+            for position, line in enumerate(self._lines[first : first + self.CHUNK], start=first):
+                event = _decoded(line)
+                if event is None:
+                    raise self._bad_line(position, 1)
+                chunk.append(event)
+            self._chunks[number] = chunk
+        return chunk
+
+    def _bad_line(self, position: int, count: int) -> InputError:
+        lines = "1 line is" if count == 1 else f"{count} lines are"
+        shown = self._lines[position][:40].decode("utf-8", errors="replace")
+        return InputError(
+            f"{self._name}, line {position + 2} is not an event ({shown!r}); {lines} bad of {len(self) + 1}, and "
+            "what follows cannot be trusted: restore the file or record the run again"
+        )
+
+
+def kind_prefix(name: str) -> bytes:
+    """What the lines of an event kind begin with."""
+    return f'["{name}"'.encode()
+
+
 @dataclass(frozen=True, slots=True)
 class RunLog:
     """What was read. ``warnings`` are sentences about what was dropped."""
 
     header: Json
     geometry: Geometry
-    events: tuple["ev.Event | UnknownEvent", ...]
+    events: LoggedEvents
     warnings: tuple[str, ...] = ()
 
 
@@ -68,7 +151,7 @@ def encode(event: "ev.Event | UnknownEvent") -> str:
     return _dump([_NAMES[type(event)], *event])
 
 
-def decode(line: str) -> "ev.Event | UnknownEvent":
+def decode(line: str | bytes) -> "ev.Event | UnknownEvent":
     """The event of one line. ValueError if the line is none."""
     values = json.loads(line)
     if not isinstance(values, list) or not values or not isinstance(values[0], str):
@@ -148,51 +231,51 @@ class LogWriter:
         self.close()
 
 
+CHECK_AT_ONCE = 100_000
+
+
 def read_log(path: Path) -> RunLog:
     """Read a whole log. A torn last line is dropped with a warning; unknown kinds are kept.
 
-    Raises InputError, naming the line, for any other line that is no event, and for a file that is no log.
+    Raises InputError for a file that is no log, and, naming the line, for any other line that is no event: at
+    once, or in logs of more than ``CHECK_AT_ONCE`` lines when that line is looked at.
     """
-    lines, torn = _read_lines(path)
-    header = _read_header(path, lines[0] if lines else "")
-    events: list[ev.Event | UnknownEvent] = []
-    bad: list[tuple[int, str]] = []
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            events.append(decode(line))
-        except (ValueError, KeyError, TypeError):
-            bad.append((number, line))
+    lines, cut_off = _read_lines(path)
+    header = _read_header(path, lines[0] if lines else b"")
     warnings = []
-    if bad and bad[-1][0] == len(lines):
+    if len(lines) > 1 and _decoded(lines[-1]) is None:
         warnings.append(f"{path.name}: the last line, {len(lines)}, is cut off and was dropped")
-        bad.pop()
-    elif torn:
+        lines.pop()
+    elif cut_off:
         warnings.append(
             f"{path.name}: the compressed file is cut off; what was left of it was read"
         )
-    if bad:
-        number, line = bad[0]
-        count = "1 line is" if len(bad) == 1 else f"{len(bad)} lines are"
-        raise InputError(
-            f"{path.name}, line {number} is not an event ({line[:40]!r}); {count} bad of {len(lines)}, and "
-            "what follows cannot be trusted: restore the file or record the run again"
-        )
-    return RunLog(header, _geometry(path, header), tuple(events), tuple(warnings))
+    events = LoggedEvents(path.name, lines[1:])
+    if len(events) <= CHECK_AT_ONCE:
+        events.check()
+    return RunLog(header, _geometry(path, header), events, tuple(warnings))
 
 
-def _read_lines(path: Path) -> tuple[list[str], bool]:
+def _decoded(line: bytes) -> "ev.Event | UnknownEvent | None":
+    try:
+        return decode(line)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _read_lines(path: Path) -> tuple[list[bytes], bool]:
+    """The lines without their ends, empty ones at the end left out; and whether compressed data end early."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    torn = False
+    cut_off = False
     if data[:2] == b"\x1f\x8b":
-        data, torn = _inflate(path, data)
-    text = data.decode("utf-8-sig", errors="replace")
-    lines = text.splitlines()
+        data, cut_off = _inflate(path, data)
+    lines = data.removeprefix(b"\xef\xbb\xbf").splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
-    return lines, torn
+    return lines, cut_off
 
 
 def _inflate(path: Path, data: bytes) -> tuple[bytes, bool]:
@@ -205,13 +288,14 @@ def _inflate(path: Path, data: bytes) -> tuple[bytes, bool]:
     return plain, not decoder.eof
 
 
-def _read_header(path: Path, line: str) -> Json:
+def _read_header(path: Path, line: bytes) -> Json:
     try:
         header = json.loads(line)
         version = header["pagesim_log"]
     except (ValueError, KeyError, TypeError):
+        shown = line[:40].decode("utf-8", errors="replace")
         raise InputError(
-            f"{path.name} is not a pagesim log: its first line is {line[:40]!r}; write one with `pagesim run --log`"
+            f"{path.name} is not a pagesim log: its first line is {shown!r}; write one with `pagesim run --log`"
         ) from None
     if not isinstance(version, int) or version > LOG_VERSION:
         raise InputError(
