@@ -16,7 +16,7 @@ from pagesim.core import events as ev
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.content import Content
 from pagesim.core.errors import UnknownSequenceError
-from pagesim.core.loop import ServingLoop
+from pagesim.core.loop import ServingLoop, arrived
 from pagesim.core.recorded import Recorded
 from pagesim.core.request import Request
 from pagesim.core.scheduler import Scheduler
@@ -52,8 +52,9 @@ class Server:
         if isinstance(prompt, int):
             first = 1000 * len(self.events) + 1000
             prompt = range(first, first + prompt)
-        self.emit(ev.RequestArrived(name, len(self.plans)))
-        return self.scheduler.submit(Request(name, prompt, max_tokens, **kwargs))
+        request = Request(name, prompt, max_tokens, **kwargs)
+        self.emit(arrived(request, len(self.plans)))
+        return self.scheduler.submit(request)
 
     def step(self):
         plan = self.scheduler.plan()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pagesim.core import events as ev
 from pagesim.core.errors import InputError
+from pagesim.core.token_ids import ChainedRanges
 from pagesim.core.types import Geometry
 from pagesim.replay.log import (
     LogWriter,
@@ -37,7 +38,8 @@ def write(path: Path, events: list[ev.Event]) -> None:
             log.apply(event)
 
 
-numbers = st.integers(0, 2**63)
+numbers = st.integers(0, 2**62)
+chains = st.lists(numbers.map(lambda first: range(first, first + 3)), max_size=3).map(ChainedRanges)
 blocks = st.lists(numbers, max_size=4).map(tuple) | st.tuples(numbers, numbers).map(
     lambda ends: range(*ends)
 )
@@ -53,10 +55,14 @@ def events(draw: st.DrawFn) -> ev.Event:
             values.append(draw(numbers))
         elif annotation is str:
             values.append(draw(st.text()))
+        elif annotation == int | None:
+            values.append(draw(st.none() | numbers))
         elif annotation is range:
             values.append(range(draw(numbers), draw(numbers)))
         elif annotation == tuple[int, ...]:
             values.append(tuple(draw(st.lists(numbers, max_size=4))))
+        elif annotation == ev.Tokens:
+            values.append(draw(blocks | chains))
         else:
             values.append(draw(blocks))
     return kind._make(values)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.core import events as ev
+from pagesim.core.loop import arrived
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
@@ -39,7 +40,10 @@ def measured(lives: list[tuple[int, int, int]]) -> Meters:
     for seq, (first, end, outputs) in enumerate(lives):
         feed(
             meters,
-            [ev.RequestArrived(f"r{seq}", 0), ev.RequestSubmitted(seq, f"r{seq}", 0, 4, 9, 0)],
+            [
+                arrived(Request(f"r{seq}", range(4), 9), 0),
+                ev.RequestSubmitted(seq, f"r{seq}", 0, 4, 9, 0),
+            ],
         )
         feed(meters, [ev.BlocksTaken(seq, (seq,), 4), ev.SequenceAdmitted(seq, 4, 0, 0)])
         timed += life(seq, first, end, outputs)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagesim.sim.token_ids import FIRST_FRESH_ID, MAX_TOKEN_ID, ChainedRanges, FreshIds
+from pagesim.core.token_ids import FIRST_FRESH_ID, MAX_TOKEN_ID, ChainedRanges, FreshIds
 
 RANGES = st.lists(
     st.builds(

@@ -8,13 +8,42 @@ is a ``range``. ``seq`` numbers sequences in the order of submission, from 0.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pagesim.core.token_ids import ChainedRanges
+
 Blocks = tuple[int, ...] | range
+Tokens = tuple[int, ...] | range | ChainedRanges
 
 
 class RequestArrived(NamedTuple):
-    """A request came in at ``time_ns``; what follows says whether it was queued or refused."""
+    """A request came in at ``time_ns``; what follows says whether it was queued or refused.
+
+    Everything that was asked for is here, so that a log is enough to serve the same requests again.
+    ``known_output`` is ``None`` where it is not known.
+    """
 
     request: str
+    time_ns: int
+    prompt: Tokens
+    max_tokens: int
+    num_samples: int
+    priority: int
+    salt: str
+    adapter: str
+    read_cache: int
+    stop_ids: tuple[int, ...]
+    known_output: int | None
+
+
+class AbortAsked(NamedTuple):
+    """Somebody asked at ``time_ns`` to end all samples of the request, in whatever state."""
+
+    request: str
+    time_ns: int
+
+
+class ResetAsked(NamedTuple):
+    """Somebody asked at ``time_ns`` to forget all cached content."""
+
     time_ns: int
 
 
@@ -203,6 +232,8 @@ class RunEnded(NamedTuple):
 
 Event = (
     RequestArrived
+    | AbortAsked
+    | ResetAsked
     | RequestSubmitted
     | RequestRefused
     | SequenceAdmitted
@@ -232,6 +263,8 @@ Emit = Callable[[Event], None]
 
 KINDS: dict[str, type[Event]] = {
     "arrived": RequestArrived,
+    "abort_asked": AbortAsked,
+    "reset_asked": ResetAsked,
     "submitted": RequestSubmitted,
     "refused": RequestRefused,
     "admitted": SequenceAdmitted,

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 
 from pagesim.core import events as ev
 from pagesim.core.plan import Executor, StepPlan
-from pagesim.core.request import Refusal, Request
+from pagesim.core.request import Abort, Refusal, Request, ResetCache
 from pagesim.core.scheduler import Scheduler
+from pagesim.core.token_ids import ChainedRanges
+
+Arriving = Request | Abort | ResetCache
 
 
 class ServingLoop:
@@ -18,10 +21,10 @@ class ServingLoop:
         self,
         scheduler: Scheduler,
         executor: Executor,
-        arrivals: Iterable[tuple[int, Request]],
+        arrivals: Iterable[tuple[int, Arriving]],
         emit: ev.Emit | None = None,
     ) -> None:
-        """``arrivals`` are (time in ns, request) in order of time; consumed lazily."""
+        """``arrivals`` are (time in ns, what arrives) in order of time; consumed lazily."""
         self.scheduler = scheduler
         self.executor = executor
         self.refusals: list[Refusal] = []
@@ -72,11 +75,56 @@ class ServingLoop:
 
     def _submit_arrived(self, now_ns: int) -> None:
         while self._next is not None and self._next[0] <= now_ns:
-            time_ns, request = self._next
+            self._take_in(*self._next)
+            self._next = next(self._arrivals, None)
+
+    def _take_in(self, time_ns: int, arrival: Arriving) -> None:
+        if isinstance(arrival, Abort):
+            if self._emit is not None:
+                self._emit(ev.AbortAsked(arrival.request, time_ns))
+            self.scheduler.abort(arrival.request)
+        elif isinstance(arrival, ResetCache):
+            if self._emit is not None:
+                self._emit(ev.ResetAsked(time_ns))
+            self.scheduler.reset_prefix_cache()
+        else:
             self._num_arrived += 1
             if self._emit is not None:
-                self._emit(ev.RequestArrived(request.id, time_ns))
-            refusal = self.scheduler.submit(request)
+                self._emit(arrived(arrival, time_ns))
+            refusal = self.scheduler.submit(arrival)
             if refusal is not None:
                 self.refusals.append(refusal)
-            self._next = next(self._arrivals, None)
+
+
+def arrived(request: Request, time_ns: int) -> ev.RequestArrived:
+    """The event that says all of a request."""
+    lazy = isinstance(request.prompt, range | ChainedRanges)
+    return ev.RequestArrived(
+        request.id,
+        time_ns,
+        request.prompt if lazy else tuple(request.prompt),  # type: ignore[arg-type]
+        request.max_tokens,
+        request.num_samples,
+        request.priority,
+        request.salt,
+        request.adapter,
+        int(request.read_cache),
+        tuple(sorted(request.stop_ids)),
+        request.known_output,
+    )
+
+
+def request_of(event: ev.RequestArrived) -> Request:
+    """The request that arrived."""
+    return Request(
+        event.request,
+        event.prompt,
+        event.max_tokens,
+        event.num_samples,
+        event.priority,
+        event.salt,
+        event.adapter,
+        bool(event.read_cache),
+        frozenset(event.stop_ids),
+        event.known_output,
+    )

@@ -30,6 +30,16 @@ class Request:
     known_output: int | None = None
 
 
+class Abort(NamedTuple):
+    """An arrival that asks to end all samples of a request."""
+
+    request: str
+
+
+class ResetCache(NamedTuple):
+    """An arrival that asks to forget all cached content."""
+
+
 class Refusal(NamedTuple):
     """A request that was not taken, and why, in one sentence."""
 

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import NamedTuple, overload
 
 from pagesim.core import events as ev
 from pagesim.core.errors import InputError
+from pagesim.core.token_ids import ChainedRanges
 from pagesim.core.types import Geometry
 
 LOG_VERSION = 1
@@ -25,10 +26,16 @@ FLUSH_EVERY = 512
 
 Json = dict[str, object]
 _NAMES = {kind: name for name, kind in ev.KINDS.items()}
-_FIELD_TYPES: dict[object, tuple[type, ...]] = {int: (int,), str: (str,), range: (range,)}
+_FIELD_TYPES: dict[object, tuple[type, ...]] = {
+    int: (int,),
+    int | None: (int, NoneType),
+    str: (str,),
+    range: (range,),
+}
 _TYPES = {  # what each field may be; those that are not plain are tuples of numbers, or ranges
     kind: tuple(
-        _FIELD_TYPES.get(kind.__annotations__[name], (tuple, range)) for name in kind._fields
+        _FIELD_TYPES.get(kind.__annotations__[name], (tuple, range, ChainedRanges))
+        for name in kind._fields
     )
     for kind in ev.KINDS.values()
 }
@@ -174,6 +181,8 @@ def _dump(values: object) -> str:
 def _json_range(value: object) -> object:
     if isinstance(value, range):
         return {"range": [value.start, value.stop]}
+    if isinstance(value, ChainedRanges):
+        return {"ranges": [[part.start, part.stop] for part in value.ranges()]}
     raise TypeError(f"{type(value).__name__} has no place in a log")
 
 
@@ -181,6 +190,8 @@ def _plain(value: object) -> object:
     if isinstance(value, list):
         return tuple(value)
     if isinstance(value, dict):
+        if "ranges" in value:
+            return ChainedRanges(range(start, stop) for start, stop in value["ranges"])
         start, stop = value["range"]
         return range(start, stop)
     return value

@@ -18,7 +18,7 @@ from pagesim.replay.report import RunReport
 from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, simulate
-from pagesim.sim.token_ids import FreshIds
+from pagesim.core.token_ids import FreshIds
 from pagesim.sim.traces import read_trace
 from pagesim.sim.workload import Arrival, Workload
 from pagesim.sim.workloads import build_workload

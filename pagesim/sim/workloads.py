@@ -15,7 +15,7 @@ from pagesim.core.request import Request
 from pagesim.sim.arrivals import all_at_once, bursty, poisson
 from pagesim.sim.bulk import collection_paused
 from pagesim.sim.length_model import LENGTH_MODELS, Lengths, load_length_model
-from pagesim.sim.token_ids import ChainedRanges, FreshIds
+from pagesim.core.token_ids import ChainedRanges, FreshIds
 from pagesim.sim.workload import Arrival, Workload
 
 MAX_REQUESTS = 10_000_000
