@@ -5,44 +5,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_runs import run
 
 import pagesim.replay.cursor as cursor_module
 from pagesim.core import events as ev
-from pagesim.core.request import Request
 from pagesim.core.types import Geometry
-from pagesim.planner.facts import gpu, model
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.log import LogWriter, log_header, read_log
 from pagesim.replay.run_state import RunState
-from pagesim.sim.allocators import ALLOCATORS, MemorySettings
-from pagesim.sim.cost import cost_model
-from pagesim.sim.simulate import RunSettings, build_loop
-from pagesim.sim.workload import Arrival, Workload
-
-COST = cost_model(model("opt-13b"), gpu("a100-40gb"))
-
-
-class Kept:
-    def __init__(self) -> None:
-        self.events: list[ev.Event] = []
-        self.apply = self.events.append
-
-
-def run(
-    allocator: str, pairs: list[tuple[int, int]], samples: int = 1, caching: bool = False
-) -> tuple[Geometry, list[ev.Event]]:
-    start = [0 if caching else 100 * i for i in range(len(pairs))]
-    arrivals = tuple(
-        Arrival(
-            i * 30_000_000, Request(f"r{i}", range(start[i], start[i] + prompt), output, samples)
-        )
-        for i, (prompt, output) in enumerate(pairs)
-    )
-    kept = Kept()
-    settings = RunSettings(MemorySettings(72, 4, 24, prefix_caching=caching), COST, rules="paper")
-    loop = build_loop(Workload("w", "", arrivals), allocator, settings, lambda _: [kept])
-    loop.run()
-    return loop.scheduler.memory.geometry, kept.events
+from pagesim.sim.allocators import ALLOCATORS
 
 
 def fold(geometry: Geometry, events: list[ev.Event]) -> RunState:

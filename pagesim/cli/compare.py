@@ -48,7 +48,9 @@ def compare(
     from pagesim.sim.allocators import ALLOCATORS
     from pagesim.sim.simulate import compare as run_all
 
-    prepared = opt.prepare(opt.typed(context))
+    options = opt.typed(context)
+    opt.check_all_heeded(context, options)
+    prepared = opt.prepare(options)
     names = tuple(dict.fromkeys(allocator or ALLOCATORS))
     with progress_bars(len(prepared.workload.arrivals)) as tell:
         comparison = run_all(prepared.workload, names, prepared.settings, tell)

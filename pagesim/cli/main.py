@@ -3,13 +3,29 @@
 Knows nothing about what the commands do. Heavy imports happen inside the commands.
 """
 
+import os
+import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
 
 from pagesim import __version__
-from pagesim.cli import compare, facts, paper, plan, run, workloads
+from pagesim.cli import (
+    compare,
+    events,
+    export,
+    facts,
+    paper,
+    plan,
+    plot,
+    rerun,
+    run,
+    show,
+    view,
+    workloads,
+)
 from pagesim.core.errors import PagesimError
 
 TOUR = f"""pagesim {__version__}: see where LLM serving memory goes, block by block.
@@ -33,6 +49,12 @@ app = typer.Typer(
 )
 app.command("compare")(compare.compare)
 app.command("run")(run.run)
+app.command("rerun")(rerun.rerun)
+app.command("show")(show.show)
+app.command("events")(events.events)
+app.command("view")(view.view)
+app.command("export")(export.export)
+app.command("plot")(plot.plot)
 app.command("paper")(paper.paper)
 app.command("plan")(plan.plan)
 app.command("workloads")(workloads.workloads)
@@ -59,18 +81,54 @@ def tour(
 
 
 def main() -> None:
-    """Run the program. Bad input is one sentence on standard error and exit code 2; no traceback."""
+    """Run the program. What a person can mend is one sentence on standard error and exit code 2; no traceback."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.exit(_say("standard output is closed; there is nowhere to write to"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # what an encoding lacks becomes "?", never a crash
             stream.reconfigure(errors="replace")
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        app(prog_name="pagesim")
+        code = typer.main.get_command(app).main(prog_name="pagesim", standalone_mode=False)
+        sys.stdout.flush()
     except PagesimError as error:
-        print(f"pagesim: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("pagesim: interrupted", file=sys.stderr)
-        sys.exit(130)
+        return _say(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted", 130)
     except BrokenPipeError:  # the reader of a pipe went away, `| head` say
-        sys.stderr.close()
-        sys.exit(141)
+        _drop_output()
+        return 141
+    except OSError as error:
+        _drop_output()
+        return _say(f"cannot write: {error.strerror or error}", 1)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        return _say(f"{error.format_message().rstrip('.')}; see `{_command(error)} --help`")
+    return code if isinstance(code, int) else 0
+
+
+def _say(sentence: str, code: int = 2) -> int:
+    if sys.stderr is not None:
+        print(f"pagesim: {sentence}", file=sys.stderr)
+    return code
+
+
+def _command(error: Exception) -> str:
+    """The command that a usage error is about."""
+    context = getattr(error, "ctx", None)
+    return "pagesim" if context is None else context.command_path
+
+
+def _drop_output() -> None:
+    """What is still to be written can not be: let the interpreter not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _end(number: int, frame: object) -> None:
+    sys.exit(128 + number)  # so that progress bars and files are closed on the way out

@@ -47,7 +47,10 @@ Model = Annotated[str, typer.Option(help="Model; `pagesim models`.")]
 Gpu = Annotated[str, typer.Option(help="GPU; `pagesim gpus`.")]
 KvMemory = Annotated[
     str | None,
-    typer.Option(help="Memory for K and V, such as 12GiB.  [default: what the weights leave]"),
+    typer.Option(
+        help="Memory for K and V on each GPU, such as 12GiB.  "
+        "[default: what the weights leave; of the paper's model and GPU, its 12 GiB]"
+    ),
 ]
 TensorParallel = Annotated[int, typer.Option(help="GPUs that share every layer.")]
 BlockSize = Annotated[int, typer.Option(help="Tokens of one block.")]
@@ -72,7 +75,7 @@ PrefixCaching = Annotated[
     bool | None,
     typer.Option(
         "--prefix-caching/--no-prefix-caching",
-        help="Reuse blocks across requests.  [default: where token ids are known]",
+        help="Reuse blocks across requests.  [default: where prompts have tokens in common]",
     ),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed means the same requests.")]
@@ -114,6 +117,49 @@ def typed(context: typer.Context) -> Options:
     return Options(**values)
 
 
+PARAMETRIC = {
+    "prompt_tokens": ("fixed", "uniform", "samples", "shared-prefix"),
+    "output_tokens": ("fixed", "uniform", "samples", "shared-prefix"),
+    "prefix_tokens": ("shared-prefix",),
+    "samples": ("samples",),
+}
+
+
+def check_all_heeded(context: typer.Context, options: Options) -> None:
+    """Raises InputError if an option was typed that would change nothing."""
+
+    def typed_in(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return source is not None and source.name == "COMMANDLINE"
+
+    def refuse(name: str, because: str) -> InputError:
+        return InputError(f"--{name.replace('_', '-')} was given, but {because}; leave it out")
+
+    for name in ("max_num_seqs", "max_tokens_per_step"):
+        if options.rules == "paper" and typed_in(name):
+            raise refuse(name, "the paper's rules have no such limit (--rules engine has)")
+    if options.rate is None and typed_in("cv"):
+        raise refuse("cv", "without --rate all requests wait from the start")
+    if options.trace is not None and typed_in("workload"):
+        raise InputError(
+            f"both the workload {options.workload} and --trace were given; leave one out"
+        )
+    for name, workloads in PARAMETRIC.items():
+        if typed_in(name) and (options.trace is not None or options.workload not in workloads):
+            raise refuse(name, f"it is for {', '.join(workloads)}")
+
+
+def only_for_workloads(context: typer.Context) -> None:
+    """A scenario says everything itself. Raises InputError if an option was given that it would not heed."""
+    for field in fields(Options):
+        source = context.get_parameter_source(field.name)
+        if field.name != "workload" and source is not None and source.name == "COMMANDLINE":
+            option = field.name.replace("_", "-")
+            raise InputError(
+                f"--{option} was given with a scenario, which says that itself; change its file"
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """What the options come to. ``lines`` (label and text) and ``notes`` are for people, ``facts`` for JSON."""
@@ -150,9 +196,12 @@ def prepare(options: Options) -> Prepared:
             f"{ranks} x {gpu.key}; take a larger GPU, more of them (--tensor-parallel) or --kv-memory"
         )
     workload, max_model_len, notes = _workload(options, model)
-    if not workload.token_ids_known and options.prefix_caching:
+    alike = workload.token_ids_known or (
+        options.rules == "engine" and any(a.request.num_samples > 1 for a in workload.arrivals)
+    )
+    if not alike and options.prefix_caching:
         notes.append("only lengths are known of these prompts: a prefix cache has nothing to find")
-    caching = workload.token_ids_known if options.prefix_caching is None else options.prefix_caching
+    caching = alike if options.prefix_caching is None else options.prefix_caching
     settings = RunSettings(
         memory=MemorySettings(
             num_slots=num_slots,
@@ -167,14 +216,14 @@ def prepare(options: Options) -> Prepared:
         max_num_seqs=options.max_num_seqs,
         max_tokens_per_step=options.max_tokens_per_step,
     )
-    gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}, each with"
+    gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}"
     shape = f"blocks of {options.block_size}; longest request {format_count(max_model_len)}"
     lines = (
         ("workload", workload.about),
         ("model", f"{model.name} on {gpus}"),
         (
             "KV memory",
-            f"{format_gib(kv_bytes)} = {format_count(num_slots)} tokens of {format_count(per_rank)} bytes; {shape}",
+            f"{format_gib(kv_bytes)}{'' if ranks == 1 else ' on each GPU'} = {format_count(num_slots)} tokens of {format_count(per_rank)} bytes; {shape}",
         ),
         ("rules", RULES[options.rules]),
         ("again", command_line()),
@@ -217,7 +266,7 @@ def _kv_bytes(options: Options, model: str, gpu: str) -> int:
 def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, list[str]]:
     """The workload, the longest request allowed, and what to tell about them."""
     from pagesim.sim.traces import read_trace
-    from pagesim.sim.workloads import WorkloadOptions, build_workload
+    from pagesim.sim.workloads import WorkloadOptions, build_workload, with_arrivals
 
     if options.max_model_len is not None and options.max_model_len < 2:
         raise InputError(
@@ -237,21 +286,24 @@ def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, l
             ),
         )
         return built, longest, list(built.notes)
-    if options.rate is not None:
-        raise InputError("--rate was given with --trace, which has its own times; leave one out")
     if options.requests is not None and options.requests < 1:
         raise InputError(f"{options.requests} requests were asked for; it must be 1 or more")
     workload = read_trace(options.trace, limit=options.requests)
     notes = list(workload.notes)
+    if options.rate is not None:
+        if not workload.saturated:
+            raise InputError("--rate was given with a trace that has its own times; leave it out")
+        workload = with_arrivals(workload, options.rate, options.cv, options.seed)
+        notes = [f"arrivals are drawn: {options.rate:g} a second, variation {options.cv:g}"]
     if options.max_model_len is not None:
         return workload, options.max_model_len, notes
     needed = max(len(a.request.prompt) + a.request.max_tokens for a in workload.arrivals)
     if needed > model.max_position:
         notes.append(
-            f"the longest request has {needed:,} tokens and {model.key} takes {model.max_position:,}: allowed here, "
-            f"so that all are served; --max-model-len {model.max_position} refuses them"
+            f"the longest request has {needed:,} tokens and {model.key} takes {model.max_position:,}: allowed here; "
+            f"--max-model-len {model.max_position} refuses what is longer"
         )
-    return workload, max(needed, model.max_position), notes
+    return workload, max(needed, 2), notes
 
 
 def print_notes(console: "Console", notes: Sequence[str]) -> None:

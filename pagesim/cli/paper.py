@@ -75,7 +75,7 @@ def _table(rows: "list[Row]", *, ascii_only: bool) -> "Table":
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("", "ours", "paper", "within", ""):
+    for heading in ("", "ours", "due", "within", ""):
         table.add_column(heading, justify="left" if not heading else "right")
     group = None
     for row in rows:

@@ -38,26 +38,49 @@ def run(
     log: Annotated[
         Path | None, typer.Option(help="Write every event to this file, .jsonl or .jsonl.gz.")
     ] = None,
+    view: Annotated[bool, typer.Option("--view", help="Step through the run afterwards.")] = False,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Serve one workload with one allocator, by the rules of today's engines."""
+    """Serve one workload with one allocator, by the rules of today's engines; or play a scenario.
+
+    Instead of a workload, name a scenario (`pagesim workloads` lists them) or a .toml file with one of your own.
+    """
+    from pagesim.cli.scenario import is_scenario, run_scenario
+
+    if trace is None and is_scenario(workload):
+        opt.only_for_workloads(context)
+        run_scenario(workload, log, view=view, as_json=as_json)
+        return
     from pagesim.cli.progress import progress_bars
     from pagesim.core.types import Geometry
+    from pagesim.replay.cursor import Cursor
+    from pagesim.replay.keeper import Keeper
     from pagesim.replay.log import LogWriter, log_header
     from pagesim.replay.memory_map import MomentCollector
+    from pagesim.sim.rerun import how_to_repeat
     from pagesim.sim.simulate import Listener, simulate
 
-    prepared = opt.prepare(opt.typed(context))
+    options = opt.typed(context)
+    opt.check_all_heeded(context, options)
+    prepared = opt.prepare(options)
     with ExitStack() as stack:
         moments: list[MomentCollector] = []
+        keeper = Keeper()
 
         def watch(geometry: Geometry) -> list[Listener]:
             moments.append(MomentCollector(geometry))
+            watching: list[Listener] = [moments[0]]
+            if view:
+                watching.append(keeper)
             if log is None:
-                return [moments[0]]
-            header = log_header(geometry, allocator=allocator, **prepared.facts)
-            return [moments[0], stack.enter_context(LogWriter(log, header))]
+                return watching
+            config = prepared.settings.scheduler_config(allocator, geometry)
+            repeat = how_to_repeat(
+                allocator, prepared.settings.memory, config, prepared.settings.cost
+            )
+            header = log_header(geometry, **{**prepared.facts, **repeat})
+            return [*watching, stack.enter_context(LogWriter(log, header))]
 
         tell = stack.enter_context(progress_bars(len(prepared.workload.arrivals)))
         result = simulate(
@@ -67,6 +90,11 @@ def run(
             watch=watch,
             progress=lambda done: tell(allocator, done),
         )
+    if view:
+        from pagesim.cli.view import view_cursor
+
+        view_cursor(Cursor(result.geometry, keeper.events), prepared.workload.about)
+        return
     if as_json:
         from pagesim.cli.output import print_json
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from pagesim.core import events as ev
 from pagesim.core.content import Content
+from pagesim.core.errors import LawBrokenError
 from pagesim.core.intake import final_length, stop_length, why_refused
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.plan import StepPlan
@@ -358,9 +359,15 @@ class Scheduler:
                 return
             count = min(count, budget)
             if not self._start(leader, leader.num_tokens if whole else cached + count, plan):
-                if self.running or self.memory.usage().granted:
+                if self.running:
                     plan.blocked = True
                     return
+                leaked = self.memory.usage().granted
+                if leaked:
+                    raise LawBrokenError(
+                        f"conservation: nothing runs, and {leaked:,} blocks are still granted; free() gave back too "
+                        "little"
+                    )
                 self._refuse_head(leader, plan)
                 continue
             starting = unit if _is_forked(leader) else (leader,)

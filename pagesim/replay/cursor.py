@@ -10,7 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 from pagesim.core import events as ev
+from pagesim.core.errors import InputError
 from pagesim.core.types import Geometry
+from pagesim.replay.feeding import CONTRADICTIONS, contradiction
 from pagesim.replay.log import LoggedEvents, RunLog, UnknownEvent, kind_prefix
 from pagesim.replay.run_state import RunState
 
@@ -104,12 +106,19 @@ class Cursor:
     # -- moves; each returns the new place ---------------------------------------------------------------
 
     def seek(self, place: int) -> int:
-        """Go to a place; beyond the ends, to the end."""
+        """Go to a place; beyond the ends, to the end.
+
+        Raises InputError, and stays where it is, where an event does not follow from those before it.
+        """
         place = min(max(place, 0), self.num_events)
         if place < self.place or place - self.place > self._interval:
             self.state = self._fold(place)
         else:
-            self._advance(self.state, self.place, place)
+            try:
+                self._advance(self.state, self.place, place)
+            except InputError:
+                self.state = self._fold(self.place)
+                raise
         self.place = place
         return place
 
@@ -150,10 +159,14 @@ class Cursor:
 
     def _advance(self, state: RunState, start: int, stop: int) -> None:
         events, apply, interval = self.events, state.apply, self._interval
-        for position in range(start, stop):
-            apply(events[position])  # type: ignore[arg-type]  # unknown kinds change nothing
-            if (position + 1) % interval == 0 and position + 1 not in self._keyframes:
-                self._keyframes[position + 1] = state.copy()
+        position = start
+        try:
+            for position in range(start, stop):
+                apply(events[position])  # type: ignore[arg-type]  # unknown kinds change nothing
+                if (position + 1) % interval == 0 and position + 1 not in self._keyframes:
+                    self._keyframes[position + 1] = state.copy()
+        except CONTRADICTIONS:
+            raise contradiction(position + 1) from None
 
     def _search(self, kinds: tuple[str, ...], start: int, stop: int, step: int) -> int | None:
         if isinstance(self.events, LoggedEvents):

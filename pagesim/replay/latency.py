@@ -24,8 +24,9 @@ class LatencyMeter:
 
     def __init__(self) -> None:
         self.time_ns = 0
-        self.num_finished = 0
-        self.num_aborted = 0
+        self.num_finished = 0  # requests of which every sample came to its end
+        self.num_finished_sequences = 0
+        self.num_aborted = 0  # requests
         self.num_preemptions = 0
         self.lost_tokens = 0
         self.output_tokens = 0
@@ -43,6 +44,7 @@ class LatencyMeter:
         self._awaited: dict[SeqId, None] = {}  # admitted, and without a first token
         self._running: dict[SeqId, None] = {}
         self._requests: dict[str, int] = {}  # running sequences of each request
+        self._unfinished: dict[str, int] = {}  # sequences of each request that have not ended
         self._handlers: dict[type[ev.Event], Callable[..., None]] = {
             ev.RequestArrived: self._arrived,
             ev.RequestSubmitted: self._submitted,
@@ -75,6 +77,7 @@ class LatencyMeter:
         last = self._last_arrival
         arrived = self.time_ns if last is None or last.request != event.request else last.time_ns
         self._progress[event.seq] = _Progress(arrived, event.request)
+        self._unfinished[event.request] = self._unfinished.get(event.request, 0) + 1
 
     def _admitted(self, event: ev.SequenceAdmitted) -> None:
         progress = self._progress[event.seq]
@@ -141,10 +144,17 @@ class LatencyMeter:
     def _finished(self, event: ev.SequenceFinished) -> None:
         self._leave(event.seq)
         progress = self._progress.pop(event.seq)
-        if event.reason == "abort":
+        aborted = event.reason == "abort"
+        left = self._unfinished.pop(progress.request) - 1
+        if left:
+            self._unfinished[progress.request] = left
+        elif aborted:
             self.num_aborted += 1
+        else:
+            self.num_finished += 1
+        if aborted:
             return
-        self.num_finished += 1
+        self.num_finished_sequences += 1
         if event.output_tokens > 1 and progress.first_token_ns is not None:
             gap = (self.time_ns - progress.first_token_ns) / (event.output_tokens - 1)
             self.per_token_ns.append(gap)

@@ -10,6 +10,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
@@ -197,17 +198,27 @@ def _plain(value: object) -> object:
     return value
 
 
+def _starts_like_a_log(path: Path) -> bool:
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if start[:2] == b"\x1f\x8b":
+        with suppress(zlib.error):
+            start = zlib.decompressobj(wbits=31).decompress(start, 64)
+    return start.startswith(b'{"pagesim_log"')
+
+
 class LogWriter:
     """A listener that writes every event. Flushed now and then, so that a killed run leaves a readable log."""
 
     def __init__(self, path: Path, header: Json) -> None:
-        """Raises InputError if the file cannot be written."""
+        """Raises InputError if the file cannot be written, or exists and is no log: nothing is lost."""
+        self._path = path
         try:
+            if path.is_file() and path.stat().st_size and not _starts_like_a_log(path):
+                raise InputError(f"{path} exists and is not a pagesim log; name another file")
             self._raw = path.open("wb")
         except OSError as error:
-            raise InputError(
-                f"{path} cannot be written: {error.strerror}; name another file"
-            ) from None
+            raise self._cannot(error) from None
         self._file: BufferedIOBase = self._raw
         if path.suffix == ".gz":  # no name and no time in it: the same run is the same file
             self._file = gzip.GzipFile("", "wb", 6, self._raw, mtime=0)
@@ -220,15 +231,27 @@ class LogWriter:
             self._flush()
 
     def _flush(self) -> None:
-        self._file.write(("\n".join(self._lines) + "\n").encode())
-        self._file.flush()
+        data = ("\n".join(self._lines) + "\n").encode()
         self._lines = []
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise self._cannot(error) from None
 
     def close(self) -> None:
-        if self._lines:
-            self._flush()
-        self._file.close()
-        self._raw.close()
+        try:
+            if self._lines:
+                self._flush()
+            self._file.close()
+        except OSError as error:
+            raise self._cannot(error) from None
+        finally:
+            with suppress(OSError):
+                self._raw.close()
+
+    def _cannot(self, error: OSError) -> InputError:
+        return InputError(f"{self._path} cannot be written: {error.strerror}; name another file")
 
     def __enter__(self) -> "LogWriter":
         return self

@@ -49,6 +49,44 @@ def memory_map(state: RunState) -> MemoryMap:
     )
 
 
+def changed_blocks(event: object, before: RunState) -> frozenset[BlockId]:
+    """The blocks that an event took, gave back, marked, or (a step) writes to; ``before`` is the state before it."""
+    match event:
+        case ev.StepPlanned() | ev.StepFailed():
+            return _written_blocks(event, before)
+        case ev.TableFreed():
+            return frozenset(before.sequences[event.seq].table)
+        case ev.BlockReplaced():
+            return frozenset((event.old, event.new))
+        case ev.RunMoved():
+            return frozenset(event.old) | frozenset(event.new)
+        case ev.BlockCopied():
+            return frozenset((event.source, event.target))
+        case ev.BlockEvicted():
+            return frozenset((event.block,))
+        case ev.CacheReset():
+            return frozenset(before.cached)
+        case ev.BlocksTaken() | ev.BlocksShared() | ev.BlocksPublished() | ev.BlocksWithdrawn():
+            return frozenset(event.blocks)
+        case _:
+            return frozenset()
+
+
+def _written_blocks(event: ev.StepPlanned | ev.StepFailed, before: RunState) -> frozenset[BlockId]:
+    """Where a step's tokens go; of a failed one, where they would have gone."""
+    failed = isinstance(event, ev.StepFailed)
+    step = before.planned if isinstance(event, ev.StepFailed) else event
+    size = before.geometry.block_size
+    written: list[BlockId] = []
+    if step is None:
+        return frozenset()
+    for seq, count in zip(step.seqs, step.counts, strict=True):
+        view = before.sequences[seq]
+        start = view.written - count * failed
+        written += view.table[start // size : -(-(start + count) // size)]
+    return frozenset(written)
+
+
 class MomentCollector:
     """Keeps maps at evenly spaced times without knowing how long the run will be.
 

@@ -1,6 +1,6 @@
 """The ways to hand out KV memory that runs are compared over. A literal table; knows nothing about running."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from pagesim.core.reservations import (
     ReservePowerOfTwo,
 )
 
+MOST_BLOCKS = 10_000_000
 PLACERS: dict[str, Callable[[int], Placer]] = {
     "buddy": Buddy,
     "first-fit": FirstFit,
@@ -48,8 +49,13 @@ class MemorySettings:
     keep_unkeyed_first: bool = True
 
 
-def build_memory(allocator: str, settings: MemorySettings) -> KVCacheManager:
-    """A fresh manager. Raises InputError for an unknown name, or a memory smaller than one block."""
+def build_memory(
+    allocator: str, settings: MemorySettings, free_order: Sequence[int] | None = None
+) -> KVCacheManager:
+    """A fresh manager; ``free_order`` is a paged memory's first free queue.
+
+    Raises InputError for an unknown name, or a memory smaller than one block.
+    """
     if allocator == "paged":
         num_blocks = settings.num_slots // settings.block_size
         if num_blocks < 1:
@@ -57,11 +63,17 @@ def build_memory(allocator: str, settings: MemorySettings) -> KVCacheManager:
                 f"a KV memory of {settings.num_slots} tokens is smaller than one block of {settings.block_size}; "
                 "give it more memory or a smaller block size"
             )
+        if num_blocks > MOST_BLOCKS:
+            raise InputError(
+                f"a KV memory of {settings.num_slots:,} tokens is {num_blocks:,} blocks of {settings.block_size}; at "
+                f"most {MOST_BLOCKS:,} are simulated: give it less memory or larger blocks"
+            )
         return BlockManager(
             num_blocks,
             settings.block_size,
             prefix_caching=settings.prefix_caching,
             keep_unkeyed_first=settings.keep_unkeyed_first,
+            free_order=free_order,
         )
     if settings.num_slots < 1:
         raise InputError("the KV memory holds not even one token; give it more memory")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pagesim.core.errors import InputError
 from pagesim.core.request import Request
-from pagesim.sim.bulk import collection_paused
 from pagesim.core.token_ids import ChainedRanges, FreshIds
+from pagesim.sim.bulk import collection_paused
 from pagesim.sim.trace_formats import TOKENS_PER_HASH, TraceFormat
 from pagesim.sim.trace_records import Record, Records, read_records
 from pagesim.sim.trace_text import TraceLines, open_trace

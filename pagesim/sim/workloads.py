@@ -6,16 +6,16 @@ first hundred of a thousand requests are the hundred one gets by asking for a hu
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from random import Random
 
 from pagesim.core.errors import InputError
 from pagesim.core.request import Request
+from pagesim.core.token_ids import ChainedRanges, FreshIds
 from pagesim.sim.arrivals import all_at_once, bursty, poisson
 from pagesim.sim.bulk import collection_paused
 from pagesim.sim.length_model import LENGTH_MODELS, Lengths, load_length_model
-from pagesim.core.token_ids import ChainedRanges, FreshIds
 from pagesim.sim.workload import Arrival, Workload
 
 MAX_REQUESTS = 10_000_000
@@ -104,6 +104,13 @@ def build_workload(
         saturated=rate is None,
         token_ids_known=kind.token_ids_known,
     )
+
+
+def with_arrivals(workload: Workload, rate: float, cv: float, seed: int) -> Workload:
+    """The same requests in the same order, arriving at ``rate`` a second. InputError for an impossible rate."""
+    times = _times(Random(f"arrivals {seed}"), rate, cv, len(workload.arrivals))
+    arrivals = tuple(Arrival(t, a.request) for t, a in zip(times, workload.arrivals, strict=True))
+    return replace(workload, arrivals=arrivals, saturated=False)
 
 
 def workload_kind(name: str) -> WorkloadKind:

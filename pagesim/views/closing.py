@@ -50,7 +50,10 @@ def closing(results: Sequence[RunLike]) -> list[str]:
     if not others:
         sentences = [_alone(subject)]
     else:
-        sentences = [_compared(subject, others), *_better_ones(subject, others)]
+        if _alike([subject, *others]):
+            sentences = [_compared(subject, others), *_better_ones(subject, others)]
+        else:
+            sentences = [_peaks(subject, _rival(others))]
         sentences += _times(subject, others, all_served=len(ran) == len(results))
     return [*sentences, *_unserved(results), *_idle(ran)]
 
@@ -71,6 +74,20 @@ def _most(runs: Sequence[RunLike]) -> RunLike:
 
 def _mean(run: RunLike) -> float:
     return run.report.mean_requests or 0.0
+
+
+def _alike(runs: Sequence[RunLike]) -> bool:
+    """Were all means taken over the same kind of steps? If not, they must not be set against each other."""
+    return len({run.report.window.why for run in runs}) == 1
+
+
+def _peaks(subject: RunLike, rival: RunLike) -> str:
+    mine, theirs = subject.report.peak_requests, rival.report.peak_requests
+    how = "as many as" if mine == theirs else "more than" if mine > theirs else "fewer than"
+    return (
+        f"{_start(subject.allocator)} held up to {counted(mine, 'request')} at once, {how} "
+        f"{phrase(rival.allocator)} ({theirs:,}); their means are of different steps, since the queue emptied early."
+    )
 
 
 def _used(run: RunLike) -> str:

@@ -6,7 +6,7 @@ take a fraction of a second.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, repeat
 from math import lcm
 from operator import floordiv
@@ -75,6 +75,13 @@ def map_cells(shown: MemoryMap, cell_slots: int) -> list[Cell]:
         held = set(chain.from_iterable(tables))
         tally.add_cached(block for block in shown.cached if block not in held)
     return tally.cells(total)
+
+
+def cells_of(blocks: Collection[BlockId], cell_blocks: int) -> Collection[int]:
+    """The cells of ``cell_blocks`` blocks each in which these blocks lie."""
+    if isinstance(blocks, range):
+        return range(blocks.start // cell_blocks, -(-blocks.stop // cell_blocks))
+    return frozenset(block // cell_blocks for block in blocks)
 
 
 def _shared_blocks(tables: Sequence[Sequence[BlockId]]) -> frozenset[BlockId]:

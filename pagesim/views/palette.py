@@ -39,6 +39,10 @@ KINDS = (
 """The five kinds, in the order of ``WasteSplit``."""
 
 FREE_STYLE = KINDS[4].style
+CACHED_STYLE = Style(color="#00966b")
+"""Free blocks whose content can still be found: the colour of what is used, in another glyph."""
+CHANGED_STYLE = Style(bold=True, color="#d55e00")
+"""What the last event touched; there is a mark before it as well."""
 LETTERS = ascii_uppercase + ascii_lowercase
 OWNER_COLORS = (
     "#2f9bd8",

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from pagesim.replay.report import RunReport, Spread
 from pagesim.views.figure_table import FigureTable, Group
-from pagesim.views.figures import format_durations, format_mean, format_rate
+from pagesim.views.figures import format_durations, format_mean, format_percent, format_rate
 from pagesim.views.waste_bar import TITLES_FROM
 
 
@@ -39,16 +39,22 @@ def _groups(reports: Sequence[RunReport]) -> list[Group]:
     fates = [(f"{r.num_finished:,}", f"{r.num_refused:,}") for r in reports]
     times = format_durations([r.duration_s for r in reports])
     speeds = [
-        (f"{r.num_preemptions:,}", f"{r.num_steps:,}", time, format_rate(r.output_tokens_per_s))
+        (f"{r.num_steps:,}", time, format_rate(r.output_tokens_per_s))
         for r, time in zip(reports, times, strict=True)
     ]
-    return [
+    redone = [(f"{r.num_preemptions:,}", f"{r.lost_tokens:,}") for r in reports]
+    found = [("n/a" if r.hit_rate is None else format_percent(100 * r.hit_rate),) for r in reports]
+    groups = [
         Group(("requests", "at once"), ("mean", "peak"), tuple(at_once)),
         Group(("requests",), ("served", "refused"), tuple(fates)),
-        Group(("simulated run",), ("preempted", "steps", "time", "tokens/s"), tuple(speeds)),
+        Group(("preempted",), ("times", "tokens lost"), tuple(redone)),
+        Group(("simulated run",), ("steps", "time", "output/s"), tuple(speeds)),
         _spread_group(("time to", "first token"), [r.ttft_s for r in reports]),
         _spread_group(("time per", "output token"), [r.tpot_s for r in reports]),
     ]
+    if any(r.hit_rate for r in reports):
+        groups.insert(3, Group(("prompt",), ("cached",), tuple(found)))
+    return groups
 
 
 def _spread_group(heading: tuple[str, ...], spreads: Sequence[Spread]) -> Group:

@@ -1,0 +1,97 @@
+"""``pagesim rerun``: a log's requests and tokens, served again: exactly, or under other settings.
+
+Knows nothing about how a run is repeated.
+"""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pagesim.cli.options import AsJson
+
+
+def rerun(
+    log: Annotated[Path, typer.Argument(help="A log that `pagesim run --log` wrote.")],
+    block_size: Annotated[
+        int | None, typer.Option(help="What if blocks had this many tokens?")
+    ] = None,
+    allocator: Annotated[
+        str | None,
+        typer.Option(help="What if memory were handed out by max, pow2, oracle or paged?"),
+    ] = None,
+    manager: Annotated[
+        str | None, typer.Option(help="What if it were your own FILE:Class? Its code is run.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--log", help="Write the new run's events to this file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve a log's requests again. Without options: is it the same run, byte for byte? With: what if?"""
+    from pagesim.cli.rerun_output import report_lines
+    from pagesim.core.errors import InputError
+    from pagesim.core.types import Geometry
+    from pagesim.replay.feeding import feed
+    from pagesim.replay.log import LogWriter, encode, log_header, read_log
+    from pagesim.replay.report import Meters
+    from pagesim.sim.plugin import load_manager
+    from pagesim.sim.rerun import Rerun
+    from pagesim.sim.simulate import Listener, drive
+
+    if block_size is not None and block_size < 1:
+        raise InputError(f"block size {block_size} was given; it must be 1 or more")
+    if manager is not None and (block_size is not None or allocator is not None):
+        raise InputError("--manager was given with --block-size or --allocator; it replaces both")
+    read = read_log(log)
+    for warning in read.warnings:
+        typer.echo(f"note: {warning}", err=True)
+    again = Rerun(read)
+    made = None if manager is None else load_manager(manager)
+    before, after, lines = Meters(read.geometry), [], []
+    feed(before, again.events)
+
+    class Lines:
+        """Keeps what a log of the new run would hold."""
+
+        def apply(self, event: object) -> None:
+            lines.append(encode(event))  # type: ignore[arg-type]
+
+    changed = any(option is not None for option in (block_size, allocator, manager))
+    with ExitStack() as stack:
+
+        def listeners(geometry: Geometry) -> list[Listener]:
+            after.append(Meters(geometry))
+            wanted: list[Listener] = [after[0]] if changed else [after[0], Lines()]
+            if out is not None:
+                facts = {
+                    k: v
+                    for k, v in read.header.items()
+                    if k not in ("pagesim_log", "memory", "kinds")
+                }
+                header = log_header(
+                    geometry, **{**facts, "rerun_of": log.name} if changed else facts
+                )
+                wanted.append(stack.enter_context(LogWriter(out, header)))
+            return wanted
+
+        if changed:
+            loop = again.changed(
+                listeners, block_size=block_size, allocator=allocator, manager=made
+            )
+        else:
+            loop = again.exactly(listeners)
+        drive(loop)
+    same = None if changed else lines == [encode(event) for event in again.events]
+    reports = [meters.report(saturated=False) for meters in (before, after[0])]
+    if as_json:
+        from pagesim.cli.output import print_json
+
+        values = [report.as_dict() for report in reports]
+        print_json({"log": log.name, "same": same, "logged": values[0], "rerun": values[1]})
+    else:
+        for line in report_lines(log.name, reports, same, len(lines)):
+            typer.echo(line)
+    if same is False:
+        raise typer.Exit(1)

@@ -1,0 +1,67 @@
+"""Loads a class from a person's own file: ``FILE:Class``. The file's code runs with all this program may do."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pagesim.core.errors import InputError
+from pagesim.core.memory import KVCacheManager
+
+NEEDED = (
+    "geometry",
+    "can_share",
+    "can_cache",
+    "cached_tokens",
+    "admission",
+    "never_fits",
+    "allocate",
+    "extend",
+    "can_extend",
+    "publish",
+    "withdraw",
+    "fork",
+    "free",
+    "reset_cache",
+    "table",
+    "usage",
+)
+
+
+def load_manager(place: str) -> Callable[[int, int], KVCacheManager]:
+    """What makes a memory from (num_blocks, block_size). Raises InputError: no file, no class, or parts missing."""
+    file, _, name = place.rpartition(":")
+    if not file or not name.isidentifier():
+        raise InputError(f"{place!r} was given; write FILE:Class, such as my_manager.py:MyManager")
+    path = Path(file)
+    if not path.is_file():
+        raise InputError(f"{file} is not a file; write FILE:Class, such as my_manager.py:MyManager")
+    spec = importlib.util.spec_from_file_location(f"pagesim_loaded_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file} is not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{file} could not be loaded: {type(error).__name__}: {error}") from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise InputError(f"{file} has no class {name}")
+
+    def make(num_blocks: int, block_size: int) -> KVCacheManager:
+        try:
+            memory = found(num_blocks, block_size)
+        except TypeError as error:
+            raise InputError(
+                f"{name}(num_blocks, block_size) could not be made: {error}"
+            ) from error
+        missing = [part for part in NEEDED if not hasattr(memory, part)]
+        if missing:
+            raise InputError(
+                f"{name} lacks {', '.join(missing)}; see pagesim.core.memory.KVCacheManager"
+            )
+        made: KVCacheManager = memory
+        return made
+
+    return make

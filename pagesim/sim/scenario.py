@@ -1,0 +1,227 @@
+"""Small stories as files: a memory, rules, and requests that come in at given steps, in TOML.
+
+    [memory]                        [[request]]
+    blocks = 8                      id = "A"
+    block_size = 4                  prompt = "Four score and seven years ago our"
+    free_order = [7, 1, 3]          outputs = 2
+
+One step takes one millisecond of simulated time, so that what says ``step = 3`` comes in before step 3 (unless
+nothing was there to do before: steps in which nothing runs are passed over). Knows nothing about drawing.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pagesim.core.errors import InputError
+from pagesim.core.loop import Arriving, ServingLoop
+from pagesim.core.memory import KVCacheManager
+from pagesim.core.policy import Order
+from pagesim.core.recorded import Recorded
+from pagesim.core.request import Abort, Request, ResetCache
+from pagesim.core.scheduler import Scheduler
+from pagesim.core.scheduler_config import SchedulerConfig
+from pagesim.core.sequence import SequenceState
+from pagesim.core.token_ids import FreshIds
+from pagesim.core.types import Geometry
+from pagesim.sim.allocators import ALLOCATORS, PLACERS, MemorySettings, build_memory
+from pagesim.sim.executor import STEP_NS, StepClock
+from pagesim.sim.scenario_fields import Fields
+from pagesim.sim.simulate import Listener, emit_to
+
+MOST_BLOCKS, MOST_TOKENS, MOST_REQUESTS = 1_000_000, 1_000_000, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One story. ``look_for`` says what to watch; ``source`` where it is from, if from somewhere."""
+
+    name: str
+    title: str
+    look_for: str
+    source: str
+    allocator: str
+    memory: MemorySettings
+    free_order: Sequence[int] | None
+    scheduler: SchedulerConfig
+    arrivals: tuple[tuple[int, Arriving], ...]
+    outputs: Mapping[str, Sequence[int]]  # scripted output tokens by sequence name
+
+    def loop(
+        self, make_listeners: Callable[[Geometry], Sequence[Listener]] | None = None
+    ) -> ServingLoop:
+        """A fresh run of the story, not started."""
+        memory: KVCacheManager = build_memory(self.allocator, self.memory, self.free_order)
+        emit = None
+        if make_listeners is not None:
+            emit = emit_to(make_listeners(memory.geometry))
+            memory = Recorded(memory, emit)
+        scheduler = Scheduler(self.scheduler, memory, emit)
+        return ServingLoop(scheduler, StepClock(Scripted(self.outputs)), self.arrivals, emit)
+
+
+class Scripted:
+    """Scripted tokens where there are any, else ones that nobody had before."""
+
+    def __init__(self, outputs: Mapping[str, Sequence[int]]) -> None:
+        self._outputs = outputs
+        self._next = 3 << 61
+
+    def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
+        return [self._token(seq, sampling[:i].count(seq)) for i, seq in enumerate(sampling)]
+
+    def _token(self, seq: SequenceState, sample: int) -> int:
+        name = (
+            seq.name if not sample else f"{sample}_{seq.request.id}"
+        )  # a leader that is about to fork
+        script = self._outputs.get(name)
+        if script is not None:
+            return script[seq.num_outputs]
+        self._next += 1
+        return self._next
+
+
+def scenario_names() -> list[str]:
+    """The stories that come with pagesim."""
+    folder = files("pagesim.sim") / "scenarios"
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def load_scenario(name: str) -> Scenario:
+    """A shipped story by name, or a ``.toml`` file. Raises InputError naming the file, the field and the value."""
+    if name.endswith(".toml"):
+        path = Path(name)
+        try:
+            text = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{name} cannot be read: {error.strerror}") from None
+        return parse_scenario(path.name, path.stem, text)
+    if name not in scenario_names():
+        raise InputError(f"no scenario is named {name!r}; known are {', '.join(scenario_names())}")
+    text = (files("pagesim.sim") / "scenarios" / f"{name}.toml").read_bytes()
+    return parse_scenario(f"{name}.toml", name, text)
+
+
+def parse_scenario(file: str, name: str, text: bytes) -> Scenario:
+    """The story that ``text`` tells. Raises InputError."""
+    try:
+        table = tomllib.loads(text.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{file} is not TOML: {error}") from None
+    top = Fields(file, "", table)
+    title = top.text("title", name)
+    look_for, source = top.text("look_for", ""), top.text("source", "")
+    memory = top.table("memory")
+    allocator = memory.choice("allocator", ALLOCATORS, "paged")
+    rules = top.table("rules")
+    max_model_len = rules.whole("max_model_len", 2048, 2, MOST_TOKENS)
+    settings, free_order = _memory(memory, allocator, max_model_len)
+    scheduler = _scheduler(rules, max_model_len)
+    words: dict[str, int] = {}
+    fresh = FreshIds()
+    arrivals: list[tuple[int, Arriving]] = []
+    outputs: dict[str, Sequence[int]] = {}
+    requests = top.tables("request", MOST_REQUESTS)
+    if not requests:
+        raise InputError(f"{file} has no [[request]]; a scenario needs at least one")
+    for entry in requests:
+        at = entry.whole("step", 0, 0, MOST_TOKENS) * STEP_NS
+        arrivals.append((at, _request(entry, words, fresh, outputs)))
+    for entry in top.tables("abort", MOST_REQUESTS):
+        at = entry.whole("step", 0, 0, MOST_TOKENS) * STEP_NS
+        arrivals.append((at, Abort(entry.required_text("id"))))
+        entry.finish()
+    for entry in top.tables("reset_cache", MOST_REQUESTS):
+        arrivals.append((entry.whole("step", 0, 0, MOST_TOKENS) * STEP_NS, ResetCache()))
+        entry.finish()
+    top.finish()
+    arrivals.sort(key=lambda arrival: arrival[0])
+    return Scenario(
+        name,
+        title,
+        look_for,
+        source,
+        allocator,
+        settings,
+        free_order,
+        scheduler,
+        tuple(arrivals),
+        outputs,
+    )
+
+
+def _memory(
+    memory: Fields, allocator: str, max_model_len: int
+) -> tuple[MemorySettings, Sequence[int] | None]:
+    if allocator != "paged":
+        slots = memory.whole("slots", 64, 1, MOST_BLOCKS)
+        placer = memory.choice("placer", tuple(PLACERS), "first-fit")
+        memory.finish()
+        return MemorySettings(slots, 1, max_model_len, placer), None
+    num_blocks = memory.whole("blocks", 16, 1, MOST_BLOCKS)
+    block_size = memory.whole("block_size", 4, 1, MOST_TOKENS)
+    caching = memory.flag("prefix_caching", default=False)
+    freed = memory.choice("freed_blocks_go", ("unkeyed-first", "to-the-back"), "unkeyed-first")
+    order = memory.numbers("free_order", num_blocks)
+    memory.finish()
+    settings = MemorySettings(
+        num_blocks * block_size,
+        block_size,
+        max_model_len,
+        prefix_caching=caching,
+        keep_unkeyed_first=freed == "unkeyed-first",
+    )
+    return settings, order
+
+
+def _scheduler(rules: Fields, max_model_len: int) -> SchedulerConfig:
+    config = SchedulerConfig(
+        max_num_seqs=rules.whole("max_num_seqs", 256, 1, MOST_TOKENS),
+        max_tokens_per_step=rules.whole("max_tokens_per_step", MOST_TOKENS, 1, MOST_TOKENS),
+        max_model_len=max_model_len,
+        chunked_prefill=rules.flag("chunked_prefill", default=True),
+        long_prefill_chunk=rules.whole("long_prefill_chunk", 0, 0, MOST_TOKENS),
+        watermark_blocks=rules.whole("watermark_blocks", 0, 0, MOST_BLOCKS),
+        watermark_always=rules.flag("watermark_always", default=False),
+        order=Order(rules.choice("order", ("fcfs", "priority"), "fcfs")),
+        fork_samples=rules.flag("fork_samples", default=True),
+    )
+    rules.finish()
+    return config
+
+
+def _request(
+    entry: Fields, words: dict[str, int], fresh: FreshIds, outputs: dict[str, Sequence[int]]
+) -> Request:
+    """One [[request]]: its prompt is a number of tokens, a list of token ids, or words."""
+    name = entry.required_text("id")
+    samples = entry.whole("samples", 1, 1, 1000)
+    prompt = entry.tokens("prompt", words, fresh)
+    script = entry.scripts("outputs", words)
+    known = script if isinstance(script, int) else max(map(len, script))
+    if not isinstance(script, int):
+        if len(script) != samples:
+            raise entry.error("outputs", f"{len(script)} scripts", f"as many as samples: {samples}")
+        for number, tokens in enumerate(script):
+            outputs[name if samples == 1 else f"{number}_{name}"] = tokens
+        if len({len(tokens) for tokens in script}) > 1:
+            raise entry.error("outputs", "scripts of several lengths", "scripts of one length")
+    request = Request(
+        name,
+        prompt,
+        known,
+        samples,
+        entry.whole("priority", 0, -MOST_TOKENS, MOST_TOKENS),
+        entry.text("salt", ""),
+        entry.text("adapter", ""),
+        entry.flag("read_cache", default=True),
+        known_output=known,
+    )
+    entry.finish()
+    return request

@@ -1,0 +1,211 @@
+"""A log is enough: the same run again, byte for byte, and what-ifs on the same requests and tokens."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagesim.core.request import Abort, Request, ResetCache
+from pagesim.core.types import Geometry
+from pagesim.planner.facts import gpu, model
+from pagesim.replay.keeper import Keeper
+from pagesim.replay.log import LogWriter, encode, log_header, read_log
+from pagesim.sim.allocators import ALLOCATORS, MemorySettings
+from pagesim.sim.cost import cost_model
+from pagesim.sim.rerun import Rerun, how_to_repeat
+from pagesim.sim.simulate import RunSettings, build_loop
+from pagesim.sim.workload import Arrival, Workload
+
+COST = cost_model(model("opt-13b"), gpu("a100-40gb"))
+
+
+def record(
+    path: Path, allocator: str, arrivals: list[tuple[int, object]], rules: str, caching: bool
+) -> list[str]:
+    settings = RunSettings(MemorySettings(72, 4, 24, prefix_caching=caching), COST, rules=rules)
+    keeper = Keeper()
+    writers = []
+
+    def listeners(geometry: Geometry) -> list[object]:
+        config = settings.scheduler_config(allocator, geometry)
+        header = log_header(geometry, **how_to_repeat(allocator, settings.memory, config, COST))
+        writers.append(LogWriter(path, header))
+        return [keeper, writers[0]]
+
+    workload = Workload("w", "", tuple(Arrival(*arrival) for arrival in arrivals))
+    build_loop(workload, allocator, settings, listeners).run()
+    writers[0].close()
+    return [encode(event) for event in keeper.events]
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> list[tuple[int, object]]:
+    result: list[tuple[int, object]] = []
+    for number in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, 5)) * 40_000_000
+        prompt = draw(
+            st.lists(st.integers(0, 2), min_size=1, max_size=14) | st.integers(1, 14).map(range)
+        )
+        samples = draw(st.integers(1, 3))
+        request = Request(
+            f"r{number}",
+            prompt,
+            draw(st.integers(1, 9)),
+            samples,
+            draw(st.integers(0, 2)),
+            draw(st.sampled_from(["", "s"])),
+            read_cache=draw(st.booleans()),
+            known_output=draw(st.none() | st.integers(1, 9)),
+        )
+        result.append((at, request))
+        if draw(st.integers(0, 4)) == 0:
+            result.append((at + 60_000_000, Abort(f"r{number}")))
+        if draw(st.integers(0, 4)) == 0:
+            result.append((at + 60_000_000, ResetCache()))
+    return sorted(result, key=lambda entry: entry[0])
+
+
+@given(arrivals(), st.sampled_from(ALLOCATORS), st.sampled_from(["paper", "engine"]), st.booleans())
+def test_the_rerun_of_a_log_is_the_log(
+    tmp_path_factory: pytest.TempPathFactory,
+    script: list[tuple[int, object]],
+    allocator: str,
+    rules: str,
+    caching: bool,
+) -> None:
+    path = tmp_path_factory.mktemp("rerun") / "log.jsonl"
+    recorded = record(path, allocator, script, rules, caching)
+    keeper = Keeper()
+    Rerun(read_log(path)).exactly(lambda _: [keeper]).run()
+    assert [encode(event) for event in keeper.events] == recorded
+
+
+def outputs(lines: list[str]) -> dict[str, list[int]]:
+    """Every sequence's output tokens, in order."""
+    names: dict[int, str] = {}
+    tokens: dict[str, list[int]] = {}
+    for line in lines:
+        kind, *values = json.loads(line)
+        if kind == "submitted":
+            names[values[0]] = f"{values[1]}/{values[2]}"
+        if kind == "sampled":
+            for seq, token in zip(*values, strict=True):
+                tokens.setdefault(names[seq], []).append(token)
+    return tokens
+
+
+@pytest.mark.parametrize(
+    "changes", [{"block_size": 1}, {"block_size": 8}, {"allocator": "oracle"}, {"allocator": "max"}]
+)
+def test_a_what_if_gives_everybody_the_same_tokens(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    path = tmp_path / "log.jsonl"
+    script: list[tuple[int, object]] = [
+        (0, Request(f"r{i}", [i % 2] * 9, 6, 1 + i % 2, known_output=6)) for i in range(8)
+    ]
+    recorded = record(path, "paged", script, "paper", caching=True)
+    keeper = Keeper()
+    loop = Rerun(read_log(path)).changed(lambda _: [keeper], **changes)
+    loop.run()
+    lines = [encode(event) for event in keeper.events]
+    assert outputs(lines) == outputs(recorded)
+    assert lines != recorded
+    assert loop.scheduler.memory.usage().granted == 0
+
+
+MANAGER = '''
+from pagesim.core.block_manager import BlockManager
+
+class Mine(BlockManager):
+    """Forgets to put blocks anywhere but at the back."""
+    def __init__(self, num_blocks, block_size):
+        super().__init__(num_blocks, block_size, keep_unkeyed_first=False)
+
+class Empty:
+    def __init__(self, num_blocks, block_size): pass
+
+class Wrong:
+    def __init__(self): pass
+'''
+
+
+def pagesim(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pagesim", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_command_says_whether_it_is_the_same_run(tmp_path: Path) -> None:
+    log, again = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    assert pagesim("run", "--requests", "20", "--log", str(log)).returncode == 0
+    result = pagesim("rerun", str(log), "--log", str(again))
+    assert result.returncode == 0, result.stderr
+    assert "byte for byte" in result.stdout
+    assert log.read_bytes() == again.read_bytes()
+    lines = log.read_text().splitlines()
+    other = [line.replace('["done",3,', '["done",4,') for line in lines]
+    log.write_text("\n".join(other) + "\n")
+    result = pagesim("rerun", str(log))
+    assert result.returncode == 1
+    assert "NOT the same" in result.stdout
+    log.write_text("\n".join(line for line in lines if not line.startswith('["submitted"')) + "\n")
+    result = pagesim("rerun", str(log))
+    assert result.returncode == 2
+    assert "does not follow from those before it" in result.stderr
+
+
+def test_what_if_commands(tmp_path: Path) -> None:
+    log, mine = tmp_path / "a.jsonl.gz", tmp_path / "mine.py"
+    mine.write_text(MANAGER)
+    assert pagesim("run", "--requests", "20", "--log", str(log)).returncode == 0
+    result = pagesim("rerun", str(log), "--block-size", "64", "--json")
+    assert result.returncode == 0, result.stderr
+    value = json.loads(result.stdout)
+    assert value["same"] is None
+    assert value["rerun"]["num_finished"] == value["logged"]["num_finished"] == 20
+    assert value["rerun"]["waste"]["used"] > 0
+    result = pagesim("rerun", str(log), "--manager", f"{mine}:Mine")
+    assert result.returncode == 0, result.stderr
+    for words, named in (
+        (["--manager", f"{mine}:Absent"], "no class Absent"),
+        (["--manager", f"{mine}:Empty"], "lacks geometry"),
+        (["--manager", f"{mine}:Wrong"], "could not be made"),
+        (["--manager", "mine.py"], "FILE:Class"),
+        (["--manager", "/nowhere/mine.py:Mine"], "not a file"),
+        (["--block-size", "0"], "block size 0"),
+        (["--allocator", "slab"], "slab"),
+        (["--manager", f"{mine}:Mine", "--block-size", "4"], "replaces both"),
+    ):
+        result = pagesim("rerun", str(log), *words)
+        assert result.returncode == 2, words
+        assert named in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_a_log_that_does_not_say_how_it_was_made_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with LogWriter(path, log_header(Geometry(4, 4))):
+        pass
+    result = pagesim("rerun", str(path))
+    assert result.returncode == 2
+    assert "does not say how to repeat it" in result.stderr
+
+
+def test_a_cut_off_log_says_where_it_ends(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    assert pagesim("run", "--requests", "20", "--log", str(log)).returncode == 0
+    lines = log.read_text().splitlines()
+    log.write_text("\n".join(lines[: len(lines) // 2]))
+    result = pagesim("rerun", str(log))
+    assert result.returncode == 2
+    assert "cut off" in result.stderr
+    assert "Traceback" not in result.stderr
