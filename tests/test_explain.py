@@ -181,6 +181,9 @@ def check_blocked(entry: Told, event: ev.AdmissionBlocked) -> None:
         else:
             assert "no slot is free" in sentence
         return
+    if "do not fit" in sentence:
+        assert free_in(state) == state.geometry.num_blocks
+        return
     size = state.geometry.block_size
     needed = -(-event.tokens // size)
     assert figures("its # tokens? needs? # block", sentence) == [event.tokens, needed]
@@ -299,9 +302,9 @@ def check_planned(entry: Told, event: ev.StepPlanned) -> None:
         prefills, prefilled = figures("# prefills? # token", entry.sentence)
     assert decodes + prefills == size
     assert decodes + prefilled == total
-    for view in entry.after.sequences.values():
-        if view.seq in event.seqs and not view.outputs:
-            assert prefills, "who has no output yet is no decode"
+    planned = [entry.after.sequences[seq] for seq in event.seqs]
+    last = [view.outputs > 0 and view.written == view.tokens for view in planned]
+    assert decodes == sum(count == 1 and end for count, end in zip(event.counts, last, strict=True))
     free = free_in(entry.after)
     assert re.search(rf"; {free} (block|slot)s? (is|are) free$", entry.sentence)
 

@@ -110,11 +110,9 @@ class OpenRun:
 
 def run_title(log: "RunLog", path: Path) -> str:
     """Whose run it is, in a line, from what the log's header says."""
-    header = log.header
-    parts = [header.get("title"), header.get("allocator"), header.get("about"), header.get("model")]
-    said = [part for part in parts if isinstance(part, str) and part]
-    geometry = log.geometry
+    header, geometry = log.header, log.geometry
     size = f"{geometry.num_blocks:,} blocks of {geometry.block_size:,}"
     if geometry.block_size == 1:
         size = f"{geometry.num_slots:,} slots"
-    return ", ".join([path.name, *said, size])
+    parts = [header.get("allocator"), size, *map(header.get, ("title", "model", "about"))]
+    return ", ".join([path.name, *(part for part in parts if isinstance(part, str) and part)])

@@ -1,6 +1,6 @@
 """What `pagesim rerun` says: the same run or not, or two runs' figures side by side, as plain lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _share(report: "RunReport", kind: str) -> str:
     return "n/a" if report.waste is None else f"{report.waste.percent()[kind]:.1f} %"
 
 
-FIGURES = {
+FIGURES: "dict[str, Callable[[RunReport], str]]" = {
     "requests served": lambda r: f"{r.num_finished:,}",
     "requests refused": lambda r: f"{r.num_refused:,}",
     "requests at once, mean": lambda r: _number(r.mean_requests),

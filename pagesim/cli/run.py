@@ -53,9 +53,9 @@ def run(
         run_scenario(workload, log, view=view, as_json=as_json)
         return
     from pagesim.cli.progress import progress_bars
+    from pagesim.cli.view import view as show_log
+    from pagesim.cli.viewing import log_to_view
     from pagesim.core.types import Geometry
-    from pagesim.replay.cursor import Cursor
-    from pagesim.replay.keeper import Keeper
     from pagesim.replay.log import LogWriter, log_header
     from pagesim.replay.memory_map import MomentCollector
     from pagesim.sim.rerun import how_to_repeat
@@ -64,37 +64,31 @@ def run(
     options = opt.typed(context)
     opt.check_all_heeded(context, options)
     prepared = opt.prepare(options)
-    with ExitStack() as stack:
-        moments: list[MomentCollector] = []
-        keeper = Keeper()
+    moments: list[MomentCollector] = []
+    with log_to_view(log, f"{allocator}-{prepared.workload.name}", view=view) as path:
+        with ExitStack() as stack:
 
-        def watch(geometry: Geometry) -> list[Listener]:
-            moments.append(MomentCollector(geometry))
-            watching: list[Listener] = [moments[0]]
-            if view:
-                watching.append(keeper)
-            if log is None:
-                return watching
-            config = prepared.settings.scheduler_config(allocator, geometry)
-            repeat = how_to_repeat(
-                allocator, prepared.settings.memory, config, prepared.settings.cost
+            def watch(geometry: Geometry) -> list[Listener]:
+                moments.append(MomentCollector(geometry))
+                if path is None:
+                    return [moments[0]]
+                config = prepared.settings.scheduler_config(allocator, geometry)
+                memory, cost = prepared.settings.memory, prepared.settings.cost
+                repeat = how_to_repeat(allocator, memory, config, cost)
+                header = log_header(geometry, **{**prepared.facts, **repeat})
+                return [moments[0], stack.enter_context(LogWriter(path, header))]
+
+            tell = stack.enter_context(progress_bars(len(prepared.workload.arrivals)))
+            result = simulate(
+                prepared.workload,
+                allocator,
+                prepared.settings,
+                watch=watch,
+                progress=lambda done: tell(allocator, done),
             )
-            header = log_header(geometry, **{**prepared.facts, **repeat})
-            return [*watching, stack.enter_context(LogWriter(log, header))]
-
-        tell = stack.enter_context(progress_bars(len(prepared.workload.arrivals)))
-        result = simulate(
-            prepared.workload,
-            allocator,
-            prepared.settings,
-            watch=watch,
-            progress=lambda done: tell(allocator, done),
-        )
-    if view:
-        from pagesim.cli.view import view_cursor
-
-        view_cursor(Cursor(result.geometry, keeper.events), prepared.workload.about)
-        return
+        if view:
+            show_log([str(path)])
+            return
     if as_json:
         from pagesim.cli.output import print_json
 

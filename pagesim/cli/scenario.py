@@ -5,6 +5,11 @@ Knows nothing about how a story is read or run.
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pagesim.replay.cursor import Cursor
+    from pagesim.sim.scenario import Scenario
 
 
 def is_scenario(name: str) -> bool:
@@ -17,8 +22,10 @@ def is_scenario(name: str) -> bool:
 
 
 def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> None:
-    """Play the story and tell it; or open the viewer; or print its events as one JSON array."""
+    """Play the story and tell it; or open the viewer; or print its events as one JSON object."""
     from pagesim.cli.options import command_line
+    from pagesim.cli.view import view as show_log
+    from pagesim.cli.viewing import log_to_view
     from pagesim.core.types import Geometry
     from pagesim.replay.cursor import Cursor
     from pagesim.replay.keeper import Keeper
@@ -29,27 +36,24 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
 
     story = load_scenario(name)
     keeper = Keeper()
-    with ExitStack() as stack:
+    with log_to_view(log, name, view=view) as path:
+        with ExitStack() as stack:
 
-        def listeners(geometry: Geometry) -> list[Listener]:
-            if log is None:
-                return [keeper]
-            repeat = how_to_repeat(
-                story.allocator, story.memory, story.scheduler, None, story.free_order
-            )
-            header = log_header(
-                geometry, scenario=story.name, title=story.title, command=command_line(), **repeat
-            )
-            return [keeper, stack.enter_context(LogWriter(log, header))]
+            def listeners(geometry: Geometry) -> list[Listener]:
+                if path is None:
+                    return [keeper]
+                repeat = how_to_repeat(
+                    story.allocator, story.memory, story.scheduler, None, story.free_order
+                )
+                about = {"scenario": story.name, "title": story.title, "command": command_line()}
+                header = log_header(geometry, **about, **repeat)
+                return [keeper, stack.enter_context(LogWriter(path, header))]
 
-        loop = story.loop(listeners)
-        loop.run()
-    cursor = Cursor(loop.scheduler.memory.geometry, keeper.events)
-    if view:
-        from pagesim.cli.view import view_cursor
-
-        view_cursor(cursor, story.title)
-        return
+            loop = story.loop(listeners)
+            loop.run()
+        if view:
+            show_log([str(path)])
+            return
     if as_json:
         import json
 
@@ -58,32 +62,30 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
         events = [json.loads(encode(event)) for event in keeper.events]
         print_json({"scenario": story.name, "title": story.title, "events": events})
         return
-    _tell(story, cursor, log)
+    _tell(story, Cursor(loop.scheduler.memory.geometry, keeper.events))
+    if log is not None:
+        print(f"log: {log}")
 
 
-def _tell(story: object, cursor: object, log: Path | None) -> None:
+def _tell(story: "Scenario", cursor: "Cursor") -> None:
+    from rich.table import Table
     from rich.text import Text
 
-    from pagesim.replay.cursor import Cursor
     from pagesim.replay.explain import explain
-    from pagesim.sim.scenario import Scenario
     from pagesim.views.console import make_console
 
-    assert isinstance(story, Scenario)
-    assert isinstance(cursor, Cursor)
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    lines.add_column(justify="right", style="dim")
+    lines.add_column()
+    for place, event in enumerate(cursor.events, start=1):
+        lines.add_row(str(place), Text(explain(event, cursor.state)))
+        cursor.seek(place)
     console = make_console()
     console.print(Text(story.title, style="bold"))
     if story.source:
         console.print(Text(story.source, style="dim"))
     console.print(Text(f"Look for: {story.look_for}"))
     console.print()
-    state = cursor.state
-    for place, event in enumerate(cursor.events, start=1):
-        sentence = explain(event, state)
-        console.print(Text(f"{place:4}  {sentence}"))
-        cursor.seek(place)
-        state = cursor.state
+    console.print(lines)
     console.print()
     console.print(Text(f"Step through it: pagesim run {story.name} --view"))
-    if log is not None:
-        console.print(Text(f"log: {log}"))

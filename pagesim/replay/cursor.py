@@ -16,7 +16,7 @@ from pagesim.replay.feeding import CONTRADICTIONS, contradiction
 from pagesim.replay.log import LoggedEvents, RunLog, UnknownEvent, kind_prefix
 from pagesim.replay.run_state import RunState
 
-MOST_KEYFRAMES = 256
+MOST_KEYFRAMES = 512
 LEAST_INTERVAL = 128
 
 

@@ -89,11 +89,14 @@ def _planned(event: ev.StepPlanned, before: RunState) -> str:
     if decodes:
         parts.append(f"{decodes:,} {verb(decodes, 'decodes')}")
     if prefills:
-        parts.append(f"{prefills:,} {verb(prefills, 'prefills')} {counted(prefilled, 'token')}")
+        together = " together" if prefills > 1 else ""
+        tokens = counted(prefilled, "token")
+        parts.append(f"{prefills:,} {verb(prefills, 'prefills')} {tokens}{together}")
     text += f": {joined(parts)}" if parts else ""
     if event.waiting:
         text += f"; {event.waiting:,} {verb(event.waiting, 'waits')} in the queue"
-        text += ", the first for memory" if event.blocked else ""
+        first = "" if event.waiting == 1 else "the first "
+        text += f", {first}for memory" if event.blocked else ""
     free = before.num_free
     return f"{text}; {counted(free, unit(before))} {be(free)} free"
 

@@ -92,6 +92,11 @@ def blocked(event: ev.AdmissionBlocked, before: RunState) -> str:
     block_size = before.geometry.block_size
     need, hits = blocks_for(event.tokens, block_size), event.cached_tokens // block_size
     total = max(need - hits, 0) + keep
+    if not before.num_held and total <= free:
+        all_free = counted(free, "slot" if block_size == 1 else "block")
+        return (
+            f"{text}its {counted(event.tokens, 'token')} do not fit, though all {all_free} are free"
+        )
     text += f"its {counted(event.tokens, 'token')} {verb(event.tokens, 'needs')} {counted(need, 'block')}"
     text += f" - {hits:,} cached" if hits else ""
     text += f" + {keep:,} to stay free" if keep else ""

@@ -15,12 +15,13 @@ class Fold(Protocol):
 
 def feed(fold: Fold, events: Iterable[ev.Event]) -> None:
     """Apply every event. Raises InputError at the first that does not follow from those before it."""
-    number = 0
+    applied = 0
     try:
-        for number, event in enumerate(events, start=1):
+        for event in events:
             fold.apply(event)
+            applied += 1
     except CONTRADICTIONS:
-        raise contradiction(number) from None
+        raise contradiction(applied + 1) from None
 
 
 def contradiction(number: int) -> InputError:

@@ -252,8 +252,12 @@ class RunState:
     def _planned(self, event: ev.StepPlanned) -> None:
         self.step, self.waiting = event.step, event.waiting
         self.planned = event
+        sequences, epoch = self.sequences, self._epoch
         for seq, count in zip(event.seqs, event.counts, strict=True):
-            self._own(seq).written += count
+            view = sequences[seq]
+            if view.epoch != epoch:
+                view = self._own(seq)
+            view.written += count
 
     def _failed(self, _: ev.StepFailed) -> None:
         assert self.planned is not None
@@ -261,8 +265,12 @@ class RunState:
             self._own(seq).written -= count
 
     def _sampled(self, event: ev.TokensSampled) -> None:
+        sequences, epoch = self.sequences, self._epoch
         for seq in event.seqs:
-            self._own(seq).outputs += 1
+            view = sequences[seq]
+            if view.epoch != epoch:
+                view = self._own(seq)
+            view.outputs += 1
 
     def _clock(self, event: ev.StepDone | ev.ClockAdvanced | ev.RunEnded) -> None:
         self.time_ns = event.time_ns

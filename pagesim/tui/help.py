@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.text import Text
 from textual.binding import Binding
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
+from textual.screen import Screen
 from textual.widgets import Static
 
 from pagesim.tui.keys import SECTIONS, shown
@@ -36,7 +36,7 @@ MOUSE = (
 )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Screen[None]):
     """Closed by Esc, q, ? or Enter."""
 
     BINDINGS = [  # noqa: RUF012  # Textual reads it as it is
@@ -44,7 +44,7 @@ class HelpScreen(ModalScreen[None]):
         Binding("j", "scroll(1)", show=False),
         Binding("k", "scroll(-1)", show=False),
     ]
-    CSS = "HelpScreen { align: center middle; } #help { width: 78; max-width: 100%; height: 100%; padding: 0 1; }"
+    CSS = "#help { width: 100%; height: 100%; padding: 0 1; }"
 
     def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__()

@@ -83,7 +83,7 @@ SHOWN = {
 ASCII_SHOWN = {"right": "Right", "left": "Left", "down": "Down", "up": "Up"}
 
 HINT = "? help  ←→ event  ↑↓ step  Space play  p preemption  / request  b block  q quit"
-ASCII_HINT = "? help  h l event  j k step  Space play  p preemption  / request  b block  q quit"
+ASCII_HINT = "? help  h l event  j k step  Space play  p preemption  / request  b block q quit"
 
 
 def bindings() -> Iterator[tuple[str, str]]:

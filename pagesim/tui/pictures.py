@@ -24,6 +24,7 @@ from pagesim.views.sparkline import Occupancy
 
 Picture = Callable[[ViewedRun, int, int], RenderableType]
 BAD_STYLE = "bold reverse"
+BEGIN = "The run has not begun. l goes to the first event, j to the first step; ? lists all keys."
 
 
 class Drawn:
@@ -92,7 +93,7 @@ def sentence(run: ViewedRun, width: int, height: int) -> RenderableType:
     """What the last event was and why, in a fixed number of lines."""
 
     def make(options: ConsoleOptions) -> Text:
-        text = clean(run.moment().sentence, options.encoding)
+        text = clean(run.moment().sentence if run.place else BEGIN, options.encoding)
         lines = Text(text, style="italic").wrap(Console(width=width), width)
         if len(lines) > height:
             more = marks_of(options).more

@@ -66,7 +66,7 @@ class BlockTables(JupyterMixin):
         if paged:
             yield drawn.heading()
         yield from drawn.rows()
-        if rest := hidden(len(views), shown):
+        if rest := hidden(len(views), shown, room):
             yield Text(rest, style="dim", no_wrap=True, overflow="crop")
         if paged:
             yield drawn.legend()
@@ -158,27 +158,30 @@ class _Drawing:
         yield line
 
     def _cut(self, line: Text, view: SequenceView) -> Text:
+        """The row in one line; of a table that is too long, its beginning and, at the right, its last block."""
         count = len(view.table)
-        head = min(count, self._across)
-        if count > head:
-            last = f"{count - 1:,}: "
-            while head > 0:
-                left_out = f" {self._marks.more} {count - head - 1:,} more {self._marks.more} "
-                tail = left_out + last
-                room = self._width - self._label - head * self._column
-                if len(tail) + self._column <= room:
-                    break
+        if count <= self._across:
+            for at in range(count):
+                self._block(line, view, at)
+        else:
+            head = self._across - 1
+            while head > 0 and len(self._left_out(count, head)) > self._room(head):
                 head -= 1
             for at in range(head):
                 self._block(line, view, at)
-            line.append(tail, "dim")
+            line.append(self._left_out(count, head).rjust(self._room(head)), "dim")
             self._block(line, view, count - 1)
-        else:
-            for at in range(count):
-                self._block(line, view, at)
         line.rstrip()
         line.truncate(self._width)
         return line
+
+    def _left_out(self, count: int, head: int) -> str:
+        more = self._marks.more
+        return f"{more} {count - head - 1:,} more {more} {count - 1:,}:"
+
+    def _room(self, head: int) -> int:
+        """Cells between the first blocks and the last."""
+        return self._width - self._label - (head + 1) * self._column
 
     def _run(self, line: Text, view: SequenceView, run: range) -> Text:
         is_changed = bool(self._asked.changed) and any(b in run for b in self._asked.changed)

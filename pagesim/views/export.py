@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.terminal_theme import TerminalTheme
 
 from pagesim.core.errors import InputError
@@ -69,6 +70,16 @@ class _Unshown(io.StringIO):
         return self._name
 
 
+class _Colourless:
+    """A part without its colours; what is bold, dim or slanted stays so."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from Segment.remove_color(console.render(self._part, options))
+
+
 def recorded(parts: Sequence[RenderableType], look: Look) -> Console:
     """A console on which the parts were printed, one below the other, with an empty line between."""
     console = Console(
@@ -87,7 +98,7 @@ def recorded(parts: Sequence[RenderableType], look: Look) -> Console:
     for number, part in enumerate(parts):
         if number:
             console.print()
-        console.print(part)
+        console.print(part if look.color else _Colourless(part))
     return console
 
 
@@ -98,6 +109,7 @@ def to_text(parts: Sequence[RenderableType], look: Look) -> str:
 
 def to_svg(parts: Sequence[RenderableType], look: Look, title: str) -> str:
     svg = recorded(parts, look).export_svg(title=title, theme=look.theme, unique_id="pagesim")
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, count=1)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     return svg.replace("font-family: Fira Code, monospace", f"font-family: {FONTS}").replace(
         "font-family: Fira Code", f"font-family: {FONTS}"

@@ -20,6 +20,7 @@ from pagesim.replay.run_state import RunState
 from pagesim.views.block_tables import BlockTables
 from pagesim.views.figures import counted, format_duration
 from pagesim.views.glyphs import clean, glyphs_of
+from pagesim.views.marks import cut, marks_of
 from pagesim.views.memory_map import StepMap
 from pagesim.views.moment_bar import MomentBar
 from pagesim.views.queues import Queues
@@ -116,7 +117,8 @@ def occupancy(moment: Moment, width: int | None = None) -> Occupancy:
 def top_lines(moment: Moment, options: ConsoleOptions) -> Iterator[RenderableType]:
     """Whose run it is, where in it one is, and what happened there."""
     title = clean(moment.title[:1000], options.encoding)
-    yield Text(title, style="bold", no_wrap=True, overflow="ellipsis")
+    title = cut(title, options.max_width, marks_of(options).more)
+    yield Text(title, style="bold", no_wrap=True, overflow="crop")
     step = "before the first step" if moment.step is None else f"step {moment.step:,}"
     last = f" of {moment.num_steps - 1:,}" if moment.num_steps and moment.step is not None else ""
     parts = [

@@ -67,7 +67,8 @@ def safe_names(names: list[str], encoding: str) -> list[str]:
 
 def window(count: int, room: int | None, focus: int | None = None) -> range:
     """Which of ``count`` rows to show where ``room`` fit (``None``: all): the first ones, or, if
-    ``focus`` is not among them, those around it. One row is left for what ``hidden`` says."""
+    ``focus`` is not among them, those around it. One row, if there are two, is left for what ``hidden``
+    says."""
     if room is None or count <= room:
         return range(count)
     fit = max(room - 1, 1)
@@ -77,9 +78,11 @@ def window(count: int, room: int | None, focus: int | None = None) -> range:
     return range(start, start + fit)
 
 
-def hidden(count: int, shown: range) -> str:
-    """What a cut list leaves out: "and 37 more", "3 before, 34 after", or nothing."""
+def hidden(count: int, shown: range, room: int | None) -> str:
+    """What a cut list leaves out: "and 37 more", "3 before, 34 after"; nothing, where there is no room for it."""
     before, after = shown.start, count - shown.stop
+    if room is not None and len(shown) >= room:
+        return ""
     if before and after:
         return f"{before:,} before, {after:,} after"
     if before:

@@ -44,17 +44,25 @@ class MomentBar(JupyterMixin):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         split, glyphs, width = moment_split(self.shown), glyphs_of(options), options.max_width
         line = Text(no_wrap=True, overflow="crop")
-        figures = Text(no_wrap=True, overflow="crop")
-        total = self.shown.geometry.num_slots
         cells = apportion(split, width)
-        for (name, glyph, style), slots, count in zip(_kinds(glyphs), split, cells, strict=True):
+        for (_, glyph, style), count in zip(_kinds(glyphs), cells, strict=True):
             line.append(glyph * count, style)
-            entry = Text().append(glyph, style).append(f" {slots:,} {name} ")
-            entry.append(f"({format_percent(100 * slots / total)})", "dim")
-            if (slots or name != "cached") and figures.cell_len + 3 + entry.cell_len <= width:
-                figures.append("   " if figures else "").append_text(entry)
         yield line
+        figures = _figures(split, glyphs, percent=True)
+        if figures.cell_len > width:
+            figures = _figures(split, glyphs, percent=False)
+        figures.truncate(width)
         yield figures
+
+
+def _figures(split: MomentSplit, glyphs: Glyphs, *, percent: bool) -> Text:
+    line = Text(no_wrap=True, overflow="crop")
+    for (name, glyph, style), slots in zip(_kinds(glyphs), split, strict=True):
+        if slots or name != "cached":
+            line.append("   " if line else "").append(glyph, style).append(f" {slots:,} {name}")
+            if percent:
+                line.append(f" ({format_percent(100 * slots / sum(split))})", "dim")
+    return line
 
 
 def _kinds(glyphs: Glyphs) -> list[tuple[str, str, Style]]:

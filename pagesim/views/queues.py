@@ -13,7 +13,7 @@ from pagesim.core.types import SeqId
 from pagesim.replay.run_state import RunState, SequenceView
 from pagesim.views.figures import counted
 from pagesim.views.glyphs import Glyphs, glyphs_of
-from pagesim.views.marks import FOCUS, hidden, marks_of, name_width, padded, safe_names, window
+from pagesim.views.marks import FOCUS, cut, hidden, marks_of, name_width, padded, safe_names, window
 from pagesim.views.palette import FREE_STYLE, KINDS, owner
 
 LEAST_BAR, MOST_BAR = 4, 16
@@ -38,9 +38,9 @@ class Queues(JupyterMixin):
         if self.max_rows is not None:
             rooms = divided(max(self.max_rows - 2, 2), len(running), len(waiting))
         drawn = _Drawing(self, running, waiting, options)
-        yield _heading(f"{len(running):,} running", "in order of admission" if running else "")
+        yield drawn.heading(f"{len(running):,} running", "in order of admission" if running else "")
         yield from drawn.section(running, rooms[0], drawn.running_row)
-        yield _heading(f"{len(waiting):,} waiting", _why(state, waiting))
+        yield drawn.heading(f"{len(waiting):,} waiting", _why(state, waiting))
         yield from drawn.section(waiting, rooms[1], drawn.waiting_row)
 
 
@@ -59,11 +59,6 @@ def divided(room: int, first: int, second: int) -> tuple[int, int]:
     if second <= third:
         return room - second, second
     return room - third, third
-
-
-def _heading(text: str, note: str) -> Text:
-    line = Text(text, style="bold", no_wrap=True, overflow="ellipsis")
-    return line.append(f"  {note}", "dim not bold") if note else line
 
 
 def _why(state: RunState, waiting: list[SequenceView]) -> str:
@@ -98,7 +93,14 @@ class _Drawing:
         texts = self._name + 4 + 2 * (self._prompt_digits + self._output_digits) + 2 + 16 + 4
         self._bar = min(max((self._width - texts) // 2, LEAST_BAR), MOST_BAR)
 
-    def section(self, views: list[SequenceView], room: int | None, row: "Row") -> Iterator[Text]:
+    def heading(self, text: str, note: str) -> Text:
+        line = Text(text, style="bold", no_wrap=True, overflow="crop")
+        room = self._width - line.cell_len - 2
+        return (
+            line.append(f"  {cut(note, room, self._marks.more)}", "dim not bold") if note else line
+        )
+
+    def section(self, views: list[SequenceView], room: int | None, row: "_Row") -> Iterator[Text]:
         at = next((at for at, view in enumerate(views) if view.seq == self._asked.focus), None)
         shown = window(len(views), room, at)
         for number in shown:
@@ -106,7 +108,7 @@ class _Drawing:
             row(line, views[number])
             line.truncate(self._width)
             yield line
-        if rest := hidden(len(views), shown):
+        if rest := hidden(len(views), shown, room):
             yield Text(f"   {rest}", style="dim", no_wrap=True, overflow="crop")
 
     def _start(self, view: SequenceView) -> Text:
@@ -145,7 +147,7 @@ class _Drawing:
             )
 
 
-Row = Callable[[Text, SequenceView], None]
+_Row = Callable[[Text, SequenceView], None]
 
 
 def times(number: int) -> str:

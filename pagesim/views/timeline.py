@@ -100,7 +100,7 @@ class Timeline(JupyterMixin):
             )
             self._lane(line, self.fold.spans(seq), edges, glyphs, marks)
             yield line
-        rest = hidden(len(seqs), shown)
+        rest = hidden(len(seqs), shown, room)
         if rest:
             yield Text(f"   {rest}", style="dim", no_wrap=True, overflow="crop")
         yield self._legend(edges, glyphs, marks, options.max_width)
