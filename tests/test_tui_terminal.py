@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -99,10 +100,8 @@ class Terminal:
             self.process.kill()
             self.process.wait()
         for number in (self.master, self.slave):
-            try:
+            with suppress(OSError):
                 os.close(number)
-            except OSError:
-                pass
 
 
 def _own_terminal() -> None:
@@ -182,7 +181,9 @@ def test_no_color_in_a_terminal(log: Path) -> None:
         terminal.read(15, "quit")
         terminal.type("jq")
         assert terminal.end() == 0
-        colours = re.findall(r"\x1b\[[\d;]*\b(?:3[0-7]|4[0-7]|9[0-7]|38;[25]|48;[25])[;m]", terminal.output)
+        colours = re.findall(
+            r"\x1b\[[\d;]*\b(?:3[0-7]|4[0-7]|9[0-7]|38;[25]|48;[25])[;m]", terminal.output
+        )
         assert not colours
         assert "Memory" in terminal.output
     finally:
@@ -206,7 +207,9 @@ def test_refuses_a_dumb_terminal_in_a_sentence(log: Path) -> None:
     terminal = Terminal("-m", "pagesim", "view", str(log), TERM="dumb")
     try:
         assert terminal.end() == 2
-        assert re.fullmatch(r"pagesim: the viewer cannot draw .*pagesim show.*\r\n", terminal.output)
+        assert re.fullmatch(
+            r"pagesim: the viewer cannot draw .*pagesim show.*\r\n", terminal.output
+        )
     finally:
         terminal.close()
 
@@ -235,7 +238,9 @@ def test_refuses_three_logs_and_places_that_are_not_there(log: Path) -> None:
 
 
 def test_help_needs_neither_rich_nor_textual() -> None:
-    code = "import sys, pagesim.cli.main; print([m for m in ('rich', 'textual') if m in sys.modules])"
+    code = (
+        "import sys, pagesim.cli.main; print([m for m in ('rich', 'textual') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -3,7 +3,6 @@
 Knows nothing about what the viewer shows.
 """
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,9 +41,7 @@ def view(
     from pagesim.tui.viewed import ViewedRun
     from pagesim.views.console import stream_encoding
 
-    runs = [
-        ViewedRun(target.path.name, log) for target, log in zip(targets, read, strict=True)
-    ]
+    runs = [ViewedRun(target.path.name, log) for target, log in zip(targets, read, strict=True)]
     first = targets[0]
     start = None if first.step is None else f"{first.step}"
     start = start if first.event is None else f"e{first.event}"

@@ -9,23 +9,17 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from sys import byteorder
-from typing import Protocol, runtime_checkable
+
+from pagesim.core.token_ids import ChainedRanges
 
 Key = bytes
-
-
-@runtime_checkable
-class LazyTokens(Protocol):
-    """Token ids given by ranges of step 1, one after another, that are never written out."""
-
-    def ranges(self) -> Iterator[range]: ...
 
 
 def ranges_of(tokens: Sequence[int]) -> Iterable[range]:
     """The ranges that make up lazy tokens; none for others."""
     if isinstance(tokens, range):
         return (tokens,) if tokens.step == 1 else ()
-    return tokens.ranges() if isinstance(tokens, LazyTokens) else ()
+    return tokens.ranges() if isinstance(tokens, ChainedRanges) else ()
 
 
 class Content:

@@ -40,6 +40,9 @@ _TYPES = {  # what each field may be; those that are not plain are tuples of num
     )
     for kind in ev.KINDS.values()
 }
+_USUAL = {
+    kind: tuple(types[0] for types in fields) for kind, fields in _TYPES.items()
+}  # checked first: quick
 
 
 class UnknownEvent(NamedTuple):
@@ -184,11 +187,15 @@ def _event(values: object) -> "ev.Event | UnknownEvent":
     kind = ev.KINDS.get(name)
     if kind is None:
         return UnknownEvent(name, tuple(fields))
-    types = _TYPES[kind]
-    if len(fields) != len(types) or not all(map(isinstance, fields, types)):
+    if tuple(map(type, fields)) != _USUAL[kind] and not _right_types(kind, fields):
         raise ValueError(f"the fields of {name} are {', '.join(kind._fields)}")
     event: ev.Event = kind._make(fields)
     return event
+
+
+def _right_types(kind: type[ev.Event], fields: Sequence[object]) -> bool:
+    types = _TYPES[kind]
+    return len(fields) == len(types) and all(map(isinstance, fields, types))
 
 
 def _dump(values: object) -> str:

@@ -7,7 +7,6 @@ anything is drawn.
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 
 from rich.text import Text
@@ -22,17 +21,19 @@ from pagesim.core.errors import InputError
 from pagesim.replay.explain import KIND_GROUPS
 from pagesim.tui import keys
 from pagesim.tui.help import HelpScreen
+from pagesim.tui.journey import Journey
 from pagesim.tui.map_spots import map_spots
 from pagesim.tui.pane import LOWER, RunPane
 from pagesim.tui.panel import Panel, panel_console
-from pagesim.tui.typed import block_typed, place_typed, request_typed
+from pagesim.tui.typed import block_typed, place_typed
 from pagesim.tui.viewed import ViewedRun
 from pagesim.views.glyphs import ASCII, clean, glyphs_for
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 SPEEDS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200)  # steps a second
 MOST_TICKS = 20  # a second; faster than that, several steps at once
-SLICE_S, PAUSE_S = 0.012, 0.03  # of the survey, which goes on behind everything else
+PAUSE_S = 0.03  # between two looks onward through the runs
+BEHIND_HELP = {action.partition("(")[0] for _, action in keys.bindings()} - {"leave"}
 PROMPTS = {
     "goto": "go to step, or e and event: ",
     "filter": "follow request: ",
@@ -65,46 +66,47 @@ class ViewerApp(App[None]):
         """``start`` is typed at the go-to prompt at once; ``notes`` are sentences to show first."""
         super().__init__(ansi_color=True)
         self.theme = "ansi-dark"
-        self.runs = list(runs)
         self.failure: Exception | None = None
         self.speed = SPEEDS.index(5)
-        self.note = "  ".join(notes)
         self.asking: str | None = None
         self._encoding = encoding
         self._ascii = glyphs_for(encoding) is ASCII
         self._pen = panel_console(encoding)
-        self._panes = [RunPane(run, self._pen) for run in self.runs]
-        self._active = 0
+        self._panes = [RunPane(run, self._pen) for run in runs]
+        self._note_panel = Panel(self._note_line, self._pen, classes="note")
+        self._hint_panel = Panel(self._hint_line, self._pen, classes="hint")
+        self._prompt = Input(id="prompt", compact=True, select_on_focus=False)
+        self.journey = Journey(runs)
         self._start = start
+        self.journey.note = "  ".join(notes)
         self._playing: Timer | None = None
         self._surveying: Timer | None = None
-        self._target: int | None = None  # where the active run is on its way to
-        self._sought: str | None = None  # a request that the survey has yet to find
         self._ticks = 0
+        self._own_loop: asyncio.AbstractEventLoop | None = None
 
     # -- life --------------------------------------------------------------------------------------------
 
     def compose(self) -> Iterator[Horizontal | Panel | Input]:
         yield Panel(self._too_small, self._pen, classes="small")
         yield Horizontal(*self._panes, id="runs")
-        yield Panel(self._note_line, self._pen, classes="note")
-        yield Panel(self._hint_line, self._pen, classes="hint")
-        yield Input(id="prompt", compact=True, select_on_focus=False)
+        yield self._note_panel
+        yield self._hint_panel
+        yield self._prompt
 
     def on_mount(self) -> None:
         self._ask(None)
         self._panes[0].is_active = True
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-                loop.add_signal_handler(number, self._stop_for, number)
+        self._own_loop = asyncio.get_running_loop()
         if self._start is not None:
             self._go_typed(self._start)
         self._surveying = self.set_interval(PAUSE_S, self._survey)
         self.show()
 
-    def _stop_for(self, number: int) -> None:
-        self.exit(return_code=128 + number)
+    def stop(self, code: int) -> None:
+        """End with an exit code; may be called from a signal's handler."""
+        if self._own_loop is None:
+            raise SystemExit(code)
+        self._own_loop.call_soon_threadsafe(lambda: self.exit(return_code=code))
 
     def _handle_exception(self, error: Exception) -> None:
         """Any error inside ends the viewer; whoever runs it says so in a sentence."""
@@ -121,40 +123,36 @@ class ViewerApp(App[None]):
     @property
     def run_shown(self) -> ViewedRun:
         """The active run."""
-        return self.runs[self._active]
-
-    @property
-    def pane(self) -> RunPane:
-        return self._panes[self._active]
+        return self.journey.run
 
     # -- drawing -----------------------------------------------------------------------------------------
 
     def show(self, note: str | None = None) -> None:
         """Draw everything anew, with a note below."""
         if note is not None:
-            self.note = note
+            self.journey.note = note
         for number, pane in enumerate(self._panes):
-            pane.is_active = number == self._active
+            pane.is_active = number == self.journey.active
             pane.note = self._play_words() if pane.is_active else "same time"
             pane.redraw()
-        for name in ("note", "hint"):
-            self.query_one(f".{name}", Panel).redraw()
+        self._note_panel.redraw()
+        self._hint_panel.redraw()
 
     def _play_words(self) -> str:
         pace = f"{SPEEDS[self.speed]:g} steps/s"
         return f"playing, {pace}" if self._playing is not None else f"paused, {pace}"
 
-    def _note_line(self, width: int, height: int) -> Text:
-        faults = [run.survey.fault for run in self.runs if run.survey.fault]
-        text = self.note or "  ".join(faults)
+    def _note_line(self, *_: int) -> Text:
+        faults = [run.survey.fault for run in self.journey.runs if run.survey.fault]
+        text = self.journey.note or "  ".join(faults)
         return Text(clean(text, self._encoding), style="bold", no_wrap=True, overflow="ellipsis")
 
-    def _hint_line(self, width: int, height: int) -> Text:
+    def _hint_line(self, *_: int) -> Text:
         hint = keys.ASCII_HINT if self._ascii else keys.HINT
         text = PROMPTS[self.asking] if self.asking is not None else hint
         return Text(text, style="dim" if self.asking is None else "bold", no_wrap=True)
 
-    def _too_small(self, width: int, height: int) -> Text:
+    def _too_small(self, *_: int) -> Text:
         size = self.size
         return Text(
             f"The viewer needs {LEAST_WIDTH} columns and {LEAST_HEIGHT} rows; this terminal has "
@@ -164,75 +162,29 @@ class ViewerApp(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         small = event.size.width < LEAST_WIDTH or event.size.height < LEAST_HEIGHT
-        self.screen.set_class(small, "toosmall")
+        self.set_class(small, "toosmall")
         self.call_after_refresh(self.show)
 
     # -- moving ------------------------------------------------------------------------------------------
 
     def go(self, place: int, note: str = "") -> None:
-        """Move the active run to a place, at once or, where that takes long, bit by bit."""
-        self._target = None
-        self.note = note
-        if not self.run_shown.go(place):
-            self._target = min(place, self.run_shown.survey.end)
-            self._on_the_way()
-        self._follow()
+        self.journey.go(place, note)
         self.show()
-
-    def _follow(self) -> None:
-        """Take the other run to the same simulated time."""
-        time_ns = self.run_shown.cursor.state.time_ns
-        for run in self.runs:
-            if run is not self.run_shown:
-                place = run.survey.place_at_time(time_ns)
-                while place is None and not self._is_late(run):
-                    place = run.survey.place_at_time(time_ns)
-                if place is None:
-                    self.note = f"{run.name}: on its way to the same time"
-                else:
-                    run.cursor.seek(place)
-
-    def _is_late(self, run: ViewedRun) -> bool:
-        """Let its survey go on for a moment; is it still not done?"""
-        before = run.survey.place
-        run.survey.advance_for(SLICE_S)
-        return run.survey.place > before and not run.survey.done and self._target is None
-
-    def _on_the_way(self) -> None:
-        survey = self.run_shown.survey
-        share = 100 * survey.place / max(self._target or 1, 1)
-        self.note = f"going to event {self._target:,}: {share:.0f} % of the way; Esc stops"
 
     def _survey(self) -> None:
         """Called again and again: look on through the runs, and arrive where one was going."""
-        waits = self._target is not None or self._sought is not None
-        for run in self.runs:
-            run.survey.advance_for(SLICE_S * (2 if waits else 1))
+        waited = self.journey.waits
+        if self.journey.work():
+            self.show()
+        done = self.journey.surveyed
         self._ticks += 1
-        if self._target is not None:
-            if self.run_shown.survey.place >= min(self._target, self.run_shown.survey.end):
-                self.go(self._target)
-            elif not self._ticks % 4:
-                self._on_the_way()
-                self.show()
-        elif self._sought is not None:
-            self._filter_typed(self._sought)
-        done = all(run.survey.done for run in self.runs)
-        if len(self.runs) > 1 and self._target is None:
-            self._catch_up()
-        if done and self._surveying is not None:
-            self._surveying.stop()
-            self._surveying = None
-        if done or not self._ticks % 8:
+        if waited or done or not self._ticks % 8:
             for pane in self._panes:
                 pane.panel("occupancy").redraw()
-            self.query_one(".note", Panel).redraw()
-
-    def _catch_up(self) -> None:
-        if self.note.endswith("on its way to the same time"):
-            self.note = ""
-            self._follow()
-            self.show()
+            self._note_panel.redraw()
+        if done and not self.journey.waits and self._surveying is not None:
+            self._surveying.stop()
+            self._surveying = None
 
     def action_events(self, direction: int) -> None:
         place = self.run_shown.event_place(direction)
@@ -282,7 +234,7 @@ class ViewerApp(App[None]):
 
     def _tick(self) -> None:
         run = self.run_shown
-        if self._target is not None:
+        if self.journey.waits:
             return
         if run.place >= run.survey.end:
             self._pause("this is the end")
@@ -304,10 +256,9 @@ class ViewerApp(App[None]):
 
     def _ask(self, what: str | None) -> None:
         self.asking = what
-        prompt = self.query_one("#prompt", Input)
+        prompt, hint = self._prompt, self._hint_panel
         prompt.display = what is not None
         prompt.disabled = what is None
-        hint = self.query_one(".hint", Panel)
         hint.styles.width = "1fr" if what is None else len(PROMPTS[what])
         if what is None:
             self.set_focus(None)
@@ -327,7 +278,7 @@ class ViewerApp(App[None]):
         if what is None:
             return
         if not event.value.strip():
-            self.action_back()
+            self.action_undo()
             return
         if self._try(asked[what], event.value):
             self._ask(None)
@@ -345,22 +296,7 @@ class ViewerApp(App[None]):
         self.go(place_typed(self.run_shown, text))
 
     def _filter_typed(self, text: str) -> None:
-        try:
-            found = request_typed(self.run_shown, text)
-        except InputError as error:
-            if self._sought is None:
-                raise
-            self._sought = None
-            self.show(str(error))
-            return
-        if found is None:
-            self._sought = text
-            share = 100 * self.run_shown.survey.place / max(self.run_shown.survey.end, 1)
-            self.show(f"looking for a request that begins with {text!r}: {share:.0f} %; Esc stops")
-            return
-        self._sought = None
-        self.run_shown.request = found
-        self.show(f"following {found}; Esc follows all again")
+        self.journey.follow_request(text)
 
     def _block_typed(self, text: str) -> None:
         self._inspect(block_typed(self.run_shown, text))
@@ -373,13 +309,13 @@ class ViewerApp(App[None]):
         block, num_blocks = self.run_shown.block, self.run_shown.cursor.geometry.num_blocks
         self._inspect(0 if block is None else (block + direction) % num_blocks)
 
-    def action_back(self) -> None:
+    def action_undo(self) -> None:
         """Undo the newest of: a prompt, a long move, a search, the inspected block, the filter."""
         run = self.run_shown
         if self.asking is not None:
             self._ask(None)
-        elif self._target is not None or self._sought is not None:
-            self._target = self._sought = None
+        elif self.journey.waits:
+            self.journey.stop()
         elif run.block is not None:
             run.block = None
         elif run.request is not None:
@@ -396,9 +332,13 @@ class ViewerApp(App[None]):
         self.show("")
 
     def action_other(self) -> None:
-        self._active = (self._active + 1) % len(self.runs)
-        self._target = self._sought = None
-        self.show("" if len(self.runs) > 1 else "there is one run; pagesim view A B shows two")
+        count = len(self.journey.runs)
+        self.journey.switch((self.journey.active + 1) % count)
+        self.show("" if count > 1 else "there is one run; `pagesim view A B` shows two")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While the help is shown, keys only move about in it."""
+        return not isinstance(self.screen, HelpScreen) or action not in BEHIND_HELP
 
     def action_help(self) -> None:
         self.push_screen(HelpScreen(ascii_only=self._ascii))
@@ -412,9 +352,7 @@ class ViewerApp(App[None]):
             name = pane.name_of(event.panel)
             if name is None:
                 continue
-            if number != self._active:
-                self._active = number
-                self._target = self._sought = None
+            self.journey.switch(number)
             self._clicked(name, event)
             return
 

@@ -26,7 +26,9 @@ def recent_deeds(run: ViewedRun, block: BlockId, most: int) -> tuple[list[Deed],
     places = run.survey.places_of_block(block)
     count = bisect_right(places, run.place)
     shown = places[max(count - most, 0) : count][::-1]
-    deeds = [Deed(at, run.step_at(at), _words(run, run.cursor.events[at - 1], block)) for at in shown]
+    deeds = [
+        Deed(at, run.step_at(at), _words(run, run.cursor.events[at - 1], block)) for at in shown
+    ]
     return deeds, count - len(shown)
 
 

@@ -51,8 +51,8 @@ class HelpScreen(Screen[None]):
         self._ascii_only = ascii_only
 
     def compose(self) -> Iterator[VerticalScroll]:
-        with VerticalScroll(id="help"):
-            yield Static(help_text(ascii_only=self._ascii_only), markup=False)
+        text = Static(help_text(ascii_only=self._ascii_only), markup=False)
+        yield VerticalScroll(text, id="help")
 
     def action_close(self) -> None:
         self.dismiss()

@@ -47,7 +47,7 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
         Key("full_stop", "comma", "inspect the next block, the one before", "blocks"),
         Key("v", "V", "what is below the map on a small screen", "lower"),
         Key("tab", "shift+tab", "the other run, of two", "other"),
-        Key("escape", "", "stop, close, clear, one at a time", "back"),
+        Key("escape", "", "stop, close, clear, one at a time", "undo"),
     ),
     "": (
         Key("question_mark", "", "this help", "help"),

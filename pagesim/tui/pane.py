@@ -52,7 +52,7 @@ class RunPane(Container):
             classes=name,
         )
 
-    def _title(self, width: int, height: int) -> RenderableType:
+    def _title(self, *_: int) -> RenderableType:
         return pictures.title(self.run_shown, active=self.is_active, note=self.note)
 
     def compose(self) -> Iterator[Panel | Container]:
@@ -95,5 +95,5 @@ class RunPane(Container):
         for name in ("memory", *LOWER):
             self._panels[name].display = name in shown
 
-    def on_resize(self, event: object) -> None:
+    def on_resize(self, _: object) -> None:
         self.lay_out(self.size)

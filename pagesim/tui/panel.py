@@ -38,9 +38,7 @@ class Panel(Widget):
         def control(self) -> "Panel":
             return self.panel
 
-    def __init__(
-        self, draw: Draw, console: Console, *, name: str = "", classes: str = ""
-    ) -> None:
+    def __init__(self, draw: Draw, console: Console, *, name: str = "", classes: str = "") -> None:
         super().__init__(classes=classes)
         self.heading = name
         self._draw = draw
@@ -71,10 +69,10 @@ class Panel(Widget):
             return []
         options = self._pen.options.update(width=width, max_width=width, height=None)
         lines = [heading(self.heading, width, options)] if self.heading else []
-        strips = [strip for line in lines for strip in self._render(line, options)]
-        return [*strips, *self._render(self._draw(width, height), options)[:height]]
+        strips = [strip for line in lines for strip in self._strips_of(line, options)]
+        return [*strips, *self._strips_of(self._draw(width, height), options)[:height]]
 
-    def _render(self, picture: RenderableType, options: ConsoleOptions) -> list[Strip]:
+    def _strips_of(self, picture: RenderableType, options: ConsoleOptions) -> list[Strip]:
         width = options.max_width
         return [
             Strip(line).adjust_cell_length(width)

@@ -59,7 +59,7 @@ def title(run: ViewedRun, *, active: bool, note: str) -> RenderableType:
     return Drawn(make)
 
 
-def status(run: ViewedRun, width: int, height: int) -> RenderableType:
+def status(run: ViewedRun, _: int, height: int) -> RenderableType:
     """Step, event, time, and how many have finished; on narrow parts in two lines."""
     state, cursor = run.cursor.state, run.cursor
     number = cursor.step_number
@@ -74,7 +74,7 @@ def status(run: ViewedRun, width: int, height: int) -> RenderableType:
     return line.append("   " + "   ".join(rest), "not bold")
 
 
-def occupancy(run: ViewedRun, width: int, height: int) -> RenderableType:
+def occupancy(run: ViewedRun, width: int, _: int) -> RenderableType:
     """The memory held over the whole run, two lines; steps not surveyed yet are blank."""
     held, num_steps = run.survey.held, run.cursor.num_steps
     values = [*held, *[0] * (num_steps - len(held))]
@@ -94,7 +94,7 @@ def sentence(run: ViewedRun, width: int, height: int) -> RenderableType:
 
     def make(options: ConsoleOptions) -> Text:
         text = clean(run.moment().sentence if run.place else BEGIN, options.encoding)
-        lines = Text(text, style="italic").wrap(Console(width=width), width)
+        lines = list(Text(text, style="italic").wrap(Console(width=width), width))
         if len(lines) > height:
             more = marks_of(options).more
             lines = lines[:height]
@@ -104,7 +104,7 @@ def sentence(run: ViewedRun, width: int, height: int) -> RenderableType:
     return Drawn(make)
 
 
-def laws(run: ViewedRun, width: int, height: int) -> RenderableType:
+def laws(run: ViewedRun, width: int, _: int) -> RenderableType:
     """Which laws hold here, in words and signs."""
 
     def make(options: ConsoleOptions) -> Text:
@@ -124,7 +124,7 @@ def laws(run: ViewedRun, width: int, height: int) -> RenderableType:
     return Drawn(make)
 
 
-def memory(run: ViewedRun, width: int, height: int) -> RenderableType:
+def memory(run: ViewedRun, _: int, height: int) -> RenderableType:
     moment = run.moment()
     shown = memory_map(moment.state)
     rows = max(height - 1, 1)
@@ -132,26 +132,28 @@ def memory(run: ViewedRun, width: int, height: int) -> RenderableType:
     return drawn if run.block is None else PointedMap(drawn, run.block)
 
 
-def queues(run: ViewedRun, width: int, height: int) -> RenderableType:
+def queues(run: ViewedRun, _: int, height: int) -> RenderableType:
     return Queues(run.cursor.state, max_rows=height, focus=run.focus())
 
 
-def tables(run: ViewedRun, width: int, height: int) -> RenderableType:
+def tables(run: ViewedRun, _: int, height: int) -> RenderableType:
     changed = run.moment().changed
     return BlockTables(run.cursor.state, max_rows=height, focus=run.focus(), changed=changed)
 
 
-def events(run: ViewedRun, width: int, height: int) -> RenderableType:
+def events(run: ViewedRun, _: int, height: int) -> RenderableType:
     return EventList(run.event_lines(height), run.place, max_rows=height)
 
 
-def block(run: ViewedRun, width: int, height: int) -> RenderableType:
+def block(run: ViewedRun, _: int, height: int) -> RenderableType:
     """The inspected block: who holds it, and what happened to it, newest first."""
 
     def make(options: ConsoleOptions) -> RenderableType:
         if run.block is None:
             return Text("b and a number inspects a block.", style="dim")
-        lines = [Text(text, style="bold") for text in present(run, run.block)[: max(height // 2, 1)]]
+        lines = [
+            Text(text, style="bold") for text in present(run, run.block)[: max(height // 2, 1)]
+        ]
         room = max(height - len(lines) - 1, 1)
         deeds, before = recent_deeds(run, run.block, room)
         for deed in deeds:

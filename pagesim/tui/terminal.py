@@ -4,10 +4,12 @@ Knows nothing about what the viewer shows.
 """
 
 import os
+import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pagesim.core.errors import InputError
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 # What Textual switches on: alternate screen, mouse, paste, focus, resize reports, no wrap, hidden cursor, keys.
 OFF = "".join(f"\x1b[?{mode}l" for mode in (1000, 1002, 1003, 1006, 1015, 1016, 2004, 1004, 2048))
+ENDING = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
+)
+GRACE_S = 3.0
 LEAVE = f"{OFF}\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
 
 
@@ -30,32 +36,66 @@ def why_not(environ: Mapping[str, str], *streams: TextIO) -> str | None:
 
 
 @contextmanager
-def restored_terminal(stream: TextIO) -> Iterator[None]:
-    """Settings as they were, whatever happens inside; after an error, all modes off as well."""
-    try:
-        import termios
-    except ImportError:  # no such terminals on Windows
-        yield
-        return
-    number = stream.fileno()
-    before = termios.tcgetattr(number)
+def restored_terminal(stop: Callable[[int], None]) -> Iterator[None]:
+    """The terminal's settings as they were, whatever happens inside; after an error, all modes off as well.
+
+    Signals that end a program call ``stop`` with the exit code. Should that not help, because the terminal is
+    gone and whoever writes to it waits for ever, the program ends all the same.
+    """
+    before = _settings()
+    watchdogs: list[threading.Timer] = []
+
+    def end(number: int, _: object) -> None:
+        watchdogs.append(threading.Timer(GRACE_S, _give_up, (128 + number, before)))
+        watchdogs[-1].daemon = True
+        watchdogs[-1].start()
+        stop(128 + number)
+
+    handlers = {number: signal.signal(number, end) for number in ENDING}
     finished = False
     try:
         yield
         finished = True
     finally:
-        try:
-            if not finished:
-                os.write(sys.__stderr__.fileno(), LEAVE.encode())  # type: ignore[union-attr]
-            termios.tcsetattr(number, termios.TCSADRAIN, before)
-        except (OSError, termios.error):
-            pass  # the terminal is gone
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        _restore(before, modes=not finished)
+        for watchdog in watchdogs:
+            watchdog.cancel()
+
+
+def _settings() -> "list[Any] | None":
+    """``None``: there is nothing to restore, as on Windows, or the terminal is gone already."""
+    try:
+        import termios
+    except ImportError:
+        return None
+    try:
+        return termios.tcgetattr(0)
+    except termios.error:
+        return None
+
+
+def _restore(before: "list[Any] | None", *, modes: bool) -> None:
+    with suppress(OSError):  # the terminal is gone
+        if modes:
+            os.write(2, LEAVE.encode())
+    if before is not None:
+        import termios
+
+        with suppress(termios.error):
+            termios.tcsetattr(0, termios.TCSANOW, before)
+
+
+def _give_up(code: int, before: "list[Any] | None") -> None:
+    _restore(before, modes=True)
+    os._exit(code)
 
 
 def run_in_terminal(app: "ViewerApp") -> int:
     """Run it to its end; the exit code. An error inside is one sentence on standard error."""
     try:
-        with restored_terminal(sys.__stdin__):  # type: ignore[arg-type]  # why_not has looked
+        with restored_terminal(app.stop):
             app.run()
     except KeyboardInterrupt:
         return 130

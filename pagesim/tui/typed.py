@@ -38,7 +38,9 @@ def request_typed(run: ViewedRun, text: str) -> str | None:
     found = next((name for name in requests if name.startswith(wanted)), None)
     if found is None and run.survey.done:
         some = ", ".join(name[:20] for name in list(requests)[:3])
-        raise InputError(f"no request begins with {wanted[:40]!r}; there are {len(requests):,}: {some}, ...")
+        raise InputError(
+            f"no request begins with {wanted[:40]!r}; there are {len(requests):,}: {some}, ..."
+        )
     return found
 
 

@@ -30,7 +30,9 @@ def events_of(allocator: str = "paged", slots: int = 72) -> tuple[Geometry, list
     kept: list[ev.Event] = []
     cost = cost_model(model("opt-13b"), gpu("a100-40gb"))
     caching = allocator == "paged"
-    settings = RunSettings(MemorySettings(slots, 4, 40, prefix_caching=caching), cost, rules="paper")
+    settings = RunSettings(
+        MemorySettings(slots, 4, 40, prefix_caching=caching), cost, rules="paper"
+    )
     keeper = _Kept(kept)
     loop = build_loop(Workload("w", "", arrivals), allocator, settings, lambda _: [keeper])
     loop.run()
@@ -57,5 +59,9 @@ def write_run(path: Path, allocator: str = "paged", slots: int = 72) -> Path:
 def write_contradiction(path: Path) -> Path:
     """A log from which one event in its middle was taken away: it goes on to free what nobody holds."""
     geometry, events = events_of()
-    at = next(at for at, event in enumerate(events) if isinstance(event, ev.RequestSubmitted) and event.seq == 3)
+    at = next(
+        at
+        for at, event in enumerate(events)
+        if isinstance(event, ev.RequestSubmitted) and event.seq == 3
+    )
     return write(path, geometry, events[:at] + events[at + 1 :])
