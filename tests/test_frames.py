@@ -457,7 +457,7 @@ def test_files_fetch_nothing():
 
 
 def test_png_is_a_picture():
-    pytest.importorskip("cairosvg")
+    pytest.importorskip("resvg_py")
     assert to_png(to_svg([frame(step=3)], Look(80), "x")).startswith(b"\x89PNG")
 
 
@@ -499,7 +499,7 @@ def test_show_shows_the_asked_place(log):
 
 
 def test_export_writes_each_format(log, tmp_path):
-    pytest.importorskip("cairosvg")
+    pytest.importorskip("resvg_py")
     for name in ("a.svg", "a.html", "a.png", "a.txt"):
         done = pagesim("export", f"{log}@8", "-o", tmp_path / name, "--width", "80")
         assert done.returncode == 0, done.stderr
@@ -545,9 +545,9 @@ def test_bad_input_is_one_sentence(log, tmp_path, words):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_png_without_cairosvg_says_what_to_install(monkeypatch):
+def test_png_without_resvg_says_what_to_install(monkeypatch):
     from pagesim.core.errors import InputError
 
-    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(InputError, match=r"pip install 'pagesim\[png\]'"):
         to_png("<svg/>")

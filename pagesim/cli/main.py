@@ -31,8 +31,10 @@ from pagesim.core.errors import PagesimError
 TOUR = f"""pagesim {__version__}: see where LLM serving memory goes, block by block.
 
   pagesim compare              contiguous slabs against pages, on real request lengths
-  pagesim run --help           one allocator, any workload or trace; --log writes every event
+  pagesim run figure-8 --view  step through a story, forward and back, with a reason for every event
   pagesim paper                the PagedAttention paper's figures, ours beside theirs
+  pagesim run --log run.jsonl  one allocator, any workload or trace; then view, show, events, export,
+                               plot and rerun the log
   pagesim plan llama-3.1-8b --gpu h100
                                how many requests fit
   pagesim workloads, models, gpus

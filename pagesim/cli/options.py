@@ -217,14 +217,13 @@ def prepare(options: Options) -> Prepared:
         max_tokens_per_step=options.max_tokens_per_step,
     )
     gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}"
+    size = f"{format_gib(kv_bytes)}{'' if ranks == 1 else ' on each GPU'}"
+    room = f"{format_count(num_slots)} tokens of {format_count(per_rank)} bytes"
     shape = f"blocks of {options.block_size}; longest request {format_count(max_model_len)}"
     lines = (
         ("workload", workload.about),
         ("model", f"{model.name} on {gpus}"),
-        (
-            "KV memory",
-            f"{format_gib(kv_bytes)}{'' if ranks == 1 else ' on each GPU'} = {format_count(num_slots)} tokens of {format_count(per_rank)} bytes; {shape}",
-        ),
+        ("KV memory", f"{size} = {room}; {shape}"),
         ("rules", RULES[options.rules]),
         ("again", command_line()),
     )

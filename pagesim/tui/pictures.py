@@ -48,11 +48,11 @@ def title(run: ViewedRun, *, active: bool, note: str) -> RenderableType:
             str(run.log.header.get("allocator", "")),
             f"{run.cursor.state.num_free:,} of {geometry.num_blocks:,} {unit} free",
         ]
-        if run.request is not None:
-            parts.append(f"only {run.request[:100]}")
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append("> " if active else "  ", "bold")
         line.append(clean(run.name[:200], options.encoding), "bold" if active else "")
+        if run.request is not None:
+            line.append(f"  only {clean(run.request[:100], options.encoding)}", "bold")
         line.append("  " + clean(", ".join(part for part in parts if part), options.encoding))
         return _right(line, note, options.max_width)
 
@@ -145,25 +145,26 @@ def events(run: ViewedRun, _: int, height: int) -> RenderableType:
     return EventList(run.event_lines(height), run.place, max_rows=height)
 
 
-def block(run: ViewedRun, _: int, height: int) -> RenderableType:
+def block(run: ViewedRun, width: int, height: int) -> RenderableType:
     """The inspected block: who holds it, and what happened to it, newest first."""
 
     def make(options: ConsoleOptions) -> RenderableType:
         if run.block is None:
             return Text("b and a number inspects a block.", style="dim")
-        lines = [
-            Text(text, style="bold") for text in present(run, run.block)[: max(height // 2, 1)]
-        ]
-        room = max(height - len(lines) - 1, 1)
-        deeds, before = recent_deeds(run, run.block, room)
+        pen = Console(width=width)
+        lines: list[Text] = []
+        for told in present(run, run.block):
+            lines += Text(clean(told, options.encoding), style="bold").wrap(pen, width)
+        lines = lines[: max(height // 2, 1)]
+        deeds, before = recent_deeds(run, run.block, max(height - len(lines) - 1, 1))
         for deed in deeds:
-            where = f"{step_words(deed.step)}, event {deed.place:,}".ljust(28)
-            lines.append(Text(where + " ", style="dim").append(deed.words, "not dim"))
+            where = f"event {deed.place:,}".ljust(14)
+            if width >= 72:
+                where = f"{step_words(deed.step)}, {where}".ljust(28)
+            words = clean(deed.words, options.encoding)
+            lines.append(_line(f"{where} ", "dim").append(words, "not dim"))
         if before:
-            lines.append(Text(f"and {before:,} before", style="dim"))
-        for line in lines:
-            line.no_wrap, line.overflow = True, "ellipsis"
-            line.plain = clean(line.plain, options.encoding)
+            lines.append(_line(f"and {before:,} before", "dim"))
         return Group(*lines)
 
     return Drawn(make)

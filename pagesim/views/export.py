@@ -124,13 +124,11 @@ def to_html(parts: Sequence[RenderableType], look: Look, title: str) -> str:
 
 
 def to_png(svg: str) -> bytes:
-    """An SVG picture at twice its size. Raises InputError where cairosvg is not installed."""
+    """An SVG picture at twice its size. Raises InputError where resvg-py is not installed."""
     try:
-        import cairosvg  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except (ImportError, OSError):
+        import resvg_py  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
         raise InputError(
-            "PNG needs cairosvg, which is not installed; "
-            "`pip install 'pagesim[png]'` or name a .svg file"
+            "PNG needs resvg-py, which is not installed; `pip install 'pagesim[png]'` or name a .svg file"
         ) from None
-    png: bytes = cairosvg.svg2png(bytestring=svg.encode(), scale=2)
-    return png
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=2))
