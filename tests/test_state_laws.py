@@ -96,7 +96,11 @@ def empty_handed(state: RunState) -> None:
         (miscounted, "conservation", "4 blocks are counted as held and tables list 3"),
         (count_too_high, "refcount", "block 5 counts 3 and 2 tables list it"),
         (free_and_held, "refcount", "block 7 counts 0 and 1 tables list it"),
-        (written_before_the_copy, "single-writer", "share block 6, which is not full, and wrote 2 and 3"),
+        (
+            written_before_the_copy,
+            "single-writer",
+            "share block 6, which is not full, and wrote 2 and 3",
+        ),
         (beyond_its_blocks, "single-writer", "sequence 0 wrote 9 slots and holds 8"),
         (empty_handed, "budget", "step 0 computes nothing for one of its 1 sequences"),
     ],

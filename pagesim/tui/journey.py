@@ -10,7 +10,10 @@ from pagesim.core.errors import InputError
 from pagesim.tui.typed import request_typed
 from pagesim.tui.viewed import QUICK_S, ViewedRun
 
-SLICE_S, WAIT_SLICE_S = 0.012, 0.06  # of a survey: behind everything else, and where somebody waits for it
+SLICE_S, WAIT_SLICE_S = (
+    0.012,
+    0.06,
+)  # of a survey: behind everything else, and where somebody waits for it
 
 
 class Journey:
@@ -52,7 +55,9 @@ class Journey:
         if found is None:
             self._sought = beginning
             share = 100 * self.run.survey.place / max(self.run.survey.end, 1)
-            self.note = f"looking for a request that begins with {beginning!r}: {share:.0f} %; Esc stops"
+            self.note = (
+                f"looking for a request that begins with {beginning!r}: {share:.0f} %; Esc stops"
+            )
             return
         self._sought = None
         self.run.request = found

@@ -43,7 +43,7 @@ class EventList(JupyterMixin):
         shown = self._window()
         places = max((len(f"{line.place:,}") for line in shown), default=1)
         steps = max((len(_step(line.step)) for line in shown), default=1)
-        labels = min(max((len(line.label) for line in shown), default=1), 12)
+        labels = min(max((len(line.label) for line in shown), default=1), 13)
         for entry in shown:
             here = entry.place == self.current
             line = Text(marks.changed if here else " ", style="", no_wrap=True, overflow="crop")

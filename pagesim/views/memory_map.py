@@ -175,8 +175,8 @@ class StepMap(JupyterMixin):
         line.append(scale.about([self.shown]))
         entries = [
             Text().append(marks.changed, CHANGED_STYLE).append(" changed"),
-            Text().append(glyphs.free * CELL_WIDTH, FREE_STYLE).append(" free"),
-            Text().append(glyphs.cached * CELL_WIDTH, CACHED_STYLE).append(" free, still cached"),
+            Text().append(glyphs.free * CELL_WIDTH, FREE_STYLE).append(" not held"),
+            Text().append(glyphs.cached * CELL_WIDTH, CACHED_STYLE).append(" not held, still cached"),
             Text().append(glyphs.shared * CELL_WIDTH).append(" shared"),
             Text().append(glyphs.reserved * CELL_WIDTH).append(" held, empty"),
             Text().append(glyphs.part_mid * CELL_WIDTH).append(" filled in part"),
@@ -236,10 +236,10 @@ def map_legend(glyphs: Glyphs, width: int, *, several: bool, cached: bool) -> li
         entry = Text()
         draw_cell(entry, owner(0), glyph, glyphs, goes_on=False)
         entries.append(entry.append(f" {meaning}"))
-    entries.append(Text().append(glyphs.free * CELL_WIDTH, FREE_STYLE).append(" free"))
+    entries.append(Text().append(glyphs.free * CELL_WIDTH, FREE_STYLE).append(" not held"))
     if cached:
         kept = Text().append(glyphs.cached * CELL_WIDTH, CACHED_STYLE)
-        entries.append(kept.append(" free, content still cached"))
+        entries.append(kept.append(" not held, content still cached"))
     lines = [Text()]
     for entry in entries:
         if lines[-1] and lines[-1].cell_len + 3 + entry.cell_len > width:
