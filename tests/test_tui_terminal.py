@@ -124,8 +124,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("logs") / "run.jsonl")
 
 
-def ended(log: Path, end: str | int, code: int, *arguments: str) -> Terminal:
-    """A viewer that was started, drew, and was ended by keys or a signal."""
+def ended(log: Path, end: str | int, code: int, *arguments: str, wait: str = "") -> Terminal:
+    """A viewer that was started, drew, and was ended by keys or a signal; by q after it showed ``wait``."""
     terminal = Terminal(*(arguments or ("-m", "pagesim", "view")), str(log))
     try:
         terminal.read(5, "quit")  # the last word of the last line
@@ -133,6 +133,9 @@ def ended(log: Path, end: str | int, code: int, *arguments: str) -> Terminal:
         assert "Memory" in terminal.output
         if isinstance(end, str):
             terminal.type(end)
+            if wait:
+                assert wait in terminal.read(5, wait), terminal.output[-1500:]
+                terminal.type("q")
         else:
             terminal.process.send_signal(end)
         assert terminal.end() == code, terminal.output[-500:]
@@ -155,6 +158,12 @@ def test_signals_leave_the_terminal_as_found(log: Path, number: int) -> None:
 def test_ctrl_c_in_a_prompt_and_in_the_help(log: Path) -> None:
     ended(log, "/r1\x03", 0)
     ended(log, "?\x03", 0)
+
+
+def test_fast_typing_at_a_prompt_is_not_taken_for_keys(log: Path) -> None:
+    terminal = ended(log, "/r5\r", 0, wait="following r5")
+    assert "no refusal" not in terminal.output
+    ended(log, ":e33\r", 0, wait="event 33 of")
 
 
 def test_an_error_inside_is_one_sentence(log: Path) -> None:

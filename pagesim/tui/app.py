@@ -13,9 +13,8 @@ from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.events import Resize
+from textual.events import Event, Key, Paste, Resize
 from textual.timer import Timer
-from textual.widgets import Input
 
 from pagesim.core.errors import InputError
 from pagesim.replay.explain import KIND_GROUPS
@@ -33,7 +32,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 SPEEDS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200)  # steps a second
 MOST_TICKS = 20  # a second; faster than that, several steps at once
 PAUSE_S = 0.03  # between two looks onward through the runs
-BEHIND_HELP = {action.partition("(")[0] for _, action in keys.bindings()} - {"leave"}
+BEHIND_HELP = {action.partition("(")[0] for _, action in keys.bindings()} - {"end"}
 PROMPTS = {
     "goto": "go to step, or e and event: ",
     "filter": "follow request: ",
@@ -47,12 +46,7 @@ class ViewerApp(App[None]):
     CSS_PATH = "viewer.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [  # noqa: RUF012  # Textual reads it as it is
-        Binding(names, action, show=False, priority=any(key in names for key in ("tab", "ctrl+c")))
-        for names, action in (
-            (part, action)
-            for together, action in keys.bindings()
-            for part in ([together] if "ctrl+c" not in together else together.split(","))
-        )
+        Binding(names, action, show=False, priority=True) for names, action in keys.bindings()
     ]
 
     def __init__(
@@ -69,13 +63,13 @@ class ViewerApp(App[None]):
         self.failure: Exception | None = None
         self.speed = SPEEDS.index(5)
         self.asking: str | None = None
+        self.typed = ""
         self._encoding = encoding
         self._ascii = glyphs_for(encoding) is ASCII
         self._pen = panel_console(encoding)
         self._panes = [RunPane(run, self._pen) for run in runs]
         self._note_panel = Panel(self._note_line, self._pen, classes="note")
         self._hint_panel = Panel(self._hint_line, self._pen, classes="hint")
-        self._prompt = Input(id="prompt", compact=True, select_on_focus=False)
         self.journey = Journey(runs)
         self._start = start
         self.journey.note = "  ".join(notes)
@@ -86,15 +80,13 @@ class ViewerApp(App[None]):
 
     # -- life --------------------------------------------------------------------------------------------
 
-    def compose(self) -> Iterator[Horizontal | Panel | Input]:
+    def compose(self) -> Iterator[Horizontal | Panel]:
         yield Panel(self._too_small, self._pen, classes="small")
         yield Horizontal(*self._panes, id="runs")
         yield self._note_panel
         yield self._hint_panel
-        yield self._prompt
 
     def on_mount(self) -> None:
-        self._ask(None)
         self._panes[0].is_active = True
         self._own_loop = asyncio.get_running_loop()
         if self._start is not None:
@@ -147,10 +139,13 @@ class ViewerApp(App[None]):
         text = self.journey.note or "  ".join(faults)
         return Text(clean(text, self._encoding), style="bold", no_wrap=True, overflow="ellipsis")
 
-    def _hint_line(self, *_: int) -> Text:
-        hint = keys.ASCII_HINT if self._ascii else keys.HINT
-        text = PROMPTS[self.asking] if self.asking is not None else hint
-        return Text(text, style="dim" if self.asking is None else "bold", no_wrap=True)
+    def _hint_line(self, width: int, _: int) -> Text:
+        if self.asking is None:
+            hint = keys.ASCII_HINT if self._ascii else keys.HINT
+            return Text(hint, style="dim", no_wrap=True, overflow="ellipsis")
+        line = Text(PROMPTS[self.asking], style="bold", no_wrap=True, overflow="crop")
+        typed = clean(self.typed, self._encoding)
+        return line.append(typed[-(width - len(line) - 1) :], "not bold").append(" ", "reverse")
 
     def _too_small(self, *_: int) -> Text:
         size = self.size
@@ -255,32 +250,43 @@ class ViewerApp(App[None]):
         self.show("")
 
     def _ask(self, what: str | None) -> None:
-        self.asking = what
-        prompt, hint = self._prompt, self._hint_panel
-        prompt.display = what is not None
-        prompt.disabled = what is None
-        hint.styles.width = "1fr" if what is None else len(PROMPTS[what])
-        if what is None:
-            self.set_focus(None)
-        else:
-            prompt.value = ""
-            prompt.styles.offset = (len(PROMPTS[what]), 0)
-            prompt.focus()
+        self.asking, self.typed = what, ""
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    async def on_event(self, event: Event) -> None:
+        """While something is asked, keys are letters; all are dealt with in the order in which they come."""
+        if self.asking is not None and isinstance(event, Key | Paste) and not event.is_forwarded:
+            if isinstance(event, Paste):
+                self.typed += " ".join(event.text.split())
+            elif event.key == "ctrl+c":
+                self.action_end()
+            else:
+                self._type(event)
+            self._hint_panel.redraw()
+            return
+        await super().on_event(event)
+
+    def _type(self, event: Key) -> None:
+        if event.key == "enter":
+            self._submit()
+        elif event.key == "escape":
+            self.action_undo()
+        elif event.key == "backspace":
+            self.typed = self.typed[:-1]
+        elif event.key == "ctrl+u":
+            self.typed = ""
+        elif event.character is not None and event.is_printable:
+            self.typed += event.character
+
+    def _submit(self) -> None:
         """What was typed makes sense: it is done. Else a note says why not, and it stays to be mended."""
-        asked: dict[str, Callable[[str], None]] = {
+        asked: dict[str | None, Callable[[str], None]] = {
             "goto": self._go_typed,
             "filter": self._filter_typed,
             "block": self._block_typed,
         }
-        what = self.asking
-        if what is None:
-            return
-        if not event.value.strip():
+        if not self.typed.strip():
             self.action_undo()
-            return
-        if self._try(asked[what], event.value):
+        elif self._try(asked[self.asking], self.typed):
             self._ask(None)
             self.show()
 
@@ -336,7 +342,7 @@ class ViewerApp(App[None]):
         self.journey.switch((self.journey.active + 1) % count)
         self.show("" if count > 1 else "there is one run; `pagesim view A B` shows two")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    def check_action(self, action: str, _: tuple[object, ...]) -> bool | None:
         """While the help is shown, keys only move about in it."""
         return not isinstance(self.screen, HelpScreen) or action not in BEHIND_HELP
 
@@ -344,6 +350,9 @@ class ViewerApp(App[None]):
         self.push_screen(HelpScreen(ascii_only=self._ascii))
 
     def action_leave(self) -> None:
+        self.exit(return_code=0)
+
+    def action_end(self) -> None:
         self.exit(return_code=0)
 
     def on_panel_clicked(self, event: Panel.Clicked) -> None:

@@ -51,7 +51,8 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
     ),
     "": (
         Key("question_mark", "", "this help", "help"),
-        Key("q,ctrl+c", "", "quit", "leave"),
+        Key("q", "", "quit", "leave"),
+        Key("ctrl+c", "", "quit, also from here", "end"),
     ),
 }
 

@@ -6,16 +6,18 @@ about screens: somebody calls ``advance_for`` now and then until nothing is left
 """
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 from copy import copy
 from heapq import merge
+from itertools import chain
 from time import perf_counter
 
 from pagesim.core import events as ev
 from pagesim.core.errors import InputError
 from pagesim.core.types import BlockId, SeqId
 from pagesim.replay.cursor import Cursor
+from pagesim.replay.explain import KIND_GROUPS
 from pagesim.replay.feeding import CONTRADICTIONS
 
 SLICE = 256  # events between two looks at the watch
@@ -45,6 +47,7 @@ class Survey:
             "q"
         )  # of the events that moved the clock, and where they moved it to
         self._times = array("q")
+        self._of_kind = {ev.KINDS[kind]: array("q") for kind in chain(*KIND_GROUPS.values())}
         self._of_seq: dict[SeqId, array[int]] = {}
         self._of_request: dict[
             str, array[int]
@@ -89,6 +92,17 @@ class Survey:
             return self._time_places[later] - 1
         return self.end if self.done else None
 
+    def nearest(self, kinds: Iterable[str], place: int, direction: int) -> int | None:
+        """The next (previous) place after an event of a kind that people jump to."""
+        found: list[int] = []
+        for kind in kinds:
+            places = self._of_kind[ev.KINDS[kind]]
+            if direction > 0:
+                found += places[bisect_right(places, place) :][:1]
+            else:
+                found += places[: bisect_left(places, place)][-1:]
+        return min(found, default=None) if direction > 0 else max(found, default=None)
+
     def places_of_request(self, request: str) -> list[int]:
         """Places just after the events that name the request or one of its sequences."""
         parts = [self._of_seq[seq] for seq in self.requests.get(request, ()) if seq in self._of_seq]
@@ -103,8 +117,12 @@ class Survey:
     # -- parts -------------------------------------------------------------------------------------------
 
     def _advance(self, stop: int) -> None:
+        of_kind = self._of_kind
         for place, event in enumerate(self._scout.events[self.place : stop], start=self.place + 1):
-            handler = _HANDLERS.get(type(event))
+            kind = type(event)
+            if kind in of_kind:
+                of_kind[kind].append(place)
+            handler = _HANDLERS.get(kind)
             if handler is not None:
                 handler(self, place, event)
         self._scout.seek(stop)

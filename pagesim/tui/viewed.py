@@ -6,6 +6,7 @@ Questions say where a key would lead; ``go`` goes there. Knows nothing about scr
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from copy import copy
+from time import perf_counter
 
 from pagesim.core.types import BlockId, SeqId
 from pagesim.replay.cursor import Cursor
@@ -60,7 +61,9 @@ class ViewedRun:
         kinds = KIND_GROUPS[group]
         if self.request is not None:
             return self._own_place(direction, kinds)
-        found = self.cursor.find_next(kinds) if direction > 0 else self.cursor.find_previous(kinds)
+        found = self.survey.nearest(kinds, self.place, direction)
+        if found is None and direction > 0 and not self.survey.done:
+            found = self.cursor.find_next(kinds)
         return found if found is None or found <= self.survey.end else None
 
     def _own_place(self, direction: int, kinds: Sequence[str] | None) -> int | None:
@@ -135,10 +138,21 @@ class ViewedRun:
                 self._lines.clear()
             walker = copy(self.cursor)  # shares keyframes, not the state
             walker.state = self.cursor.state.copy()
+            deadline = perf_counter() + QUICK_S
+            if (
+                self.request is not None
+            ):  # far apart: what is near first, the rest when there is time
+                missing.sort(key=lambda place: (abs(place - self.place), place))
             for place in missing:
                 walker.seek(place - 1)
                 self._lines[place] = self._line(place, walker.state)
-        return [self._lines[place] for place in places]
+                if perf_counter() > deadline:
+                    break
+        return [self._lines.get(place) or self._short_line(place) for place in places]
+
+    def _short_line(self, place: int) -> EventLine:
+        event = self.cursor.events[place - 1]
+        return EventLine(place, self.step_at(place), headline(event), "...")
 
     def _line(self, place: int, before: RunState) -> EventLine:
         event = self.cursor.events[place - 1]
