@@ -42,6 +42,7 @@ class RunReport:
     num_refused: int
     refusals: tuple[tuple[str, str], ...]
     num_finished: int
+    num_aborted: int
     num_finished_sequences: int
     num_preemptions: int
     lost_tokens: int
@@ -97,6 +98,7 @@ class Meters:
             num_refused=len(refused),
             refusals=tuple((r.request, r.reason) for r in refused[: self.MOST_REFUSALS]),
             num_finished=latency.num_finished,
+            num_aborted=latency.num_aborted,
             num_finished_sequences=latency.num_finished_sequences,
             num_preemptions=latency.num_preemptions,
             lost_tokens=latency.lost_tokens,

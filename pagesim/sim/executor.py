@@ -39,16 +39,6 @@ class FreshTokens:
         return range(first, self._next)
 
 
-class ScriptedTokens:
-    """Outputs written down beforehand, for each sequence by name."""
-
-    def __init__(self, outputs: dict[str, list[int]]) -> None:
-        self._outputs = outputs
-
-    def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
-        return [self._outputs[seq.name][seq.num_outputs] for seq in sampling]
-
-
 class SimExecutor:
     """Meets ``Executor``: does nothing, and says how long that took."""
 

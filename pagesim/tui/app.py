@@ -44,6 +44,7 @@ class ViewerApp(App[None]):
     """One or two runs. ``failure`` is the error that ended it, if one did."""
 
     CSS_PATH = "viewer.tcss"
+    TITLE = "pagesim view"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [  # noqa: RUF012  # Textual reads it as it is
         Binding(names, action, show=False, priority=True) for names, action in keys.bindings()
