@@ -176,7 +176,9 @@ class StepMap(JupyterMixin):
         entries = [
             Text().append(marks.changed, CHANGED_STYLE).append(" changed"),
             Text().append(glyphs.free * CELL_WIDTH, FREE_STYLE).append(" not held"),
-            Text().append(glyphs.cached * CELL_WIDTH, CACHED_STYLE).append(" not held, still cached"),
+            Text()
+            .append(glyphs.cached * CELL_WIDTH, CACHED_STYLE)
+            .append(" not held, still cached"),
             Text().append(glyphs.shared * CELL_WIDTH).append(" shared"),
             Text().append(glyphs.reserved * CELL_WIDTH).append(" held, empty"),
             Text().append(glyphs.part_mid * CELL_WIDTH).append(" filled in part"),
