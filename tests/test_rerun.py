@@ -1,6 +1,7 @@
 """A log is enough: the same run again, byte for byte, and what-ifs on the same requests and tokens."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagesim.core.errors import InputError
 from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
+from pagesim.replay.feeding import feed
 from pagesim.replay.keeper import Keeper
-from pagesim.replay.log import LogWriter, encode, log_header, read_log
+from pagesim.replay.log import LogWriter, encode, log_header, read_log, replayed
+from pagesim.replay.report import Meters
+from pagesim.replay.run_state import RunState
+from pagesim.replay.timeline import TimelineFold
 from pagesim.sim.allocators import ALLOCATORS, MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.rerun import Rerun, how_to_repeat
@@ -209,3 +215,65 @@ def test_a_cut_off_log_says_where_it_ends(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "cut off" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+BROKEN = '''
+from pagesim.core.block_manager import BlockManager
+
+class Leaky(BlockManager):
+    """Keeps the blocks of everybody it frees."""
+    def free(self, seq):
+        del self._tables[seq]
+        return ()
+
+class Failing(BlockManager):
+    def extend(self, seq, to):
+        return self.nothing_of_the_kind
+'''
+
+
+def test_a_broken_manager_is_told_the_law_or_its_own_line(tmp_path: Path) -> None:
+    log, mine = tmp_path / "a.jsonl", tmp_path / "mine.py"
+    mine.write_text(BROKEN)
+    assert pagesim("run", "--requests", "20", "--log", str(log)).returncode == 0
+    result = pagesim("rerun", str(log), "--manager", f"{mine}:Leaky")
+    assert result.returncode == 2
+    assert re.search(
+        r"mine.py:Leaky broke a law in step \d+: (refcount|conservation)", result.stderr
+    )
+    result = pagesim("rerun", str(log), "--manager", f"{mine}:Failing")
+    assert result.returncode == 2
+    assert "mine.py:Failing, line 12, failed after step" in result.stderr
+    assert "nothing_of_the_kind" in result.stderr
+    for text in (result.stderr, result.stdout):
+        assert "Traceback" not in text
+
+
+def test_a_log_is_not_written_over_itself(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    assert pagesim("run", "figure-8", "--log", str(log)).returncode == 0
+    before = log.read_bytes()
+    result = pagesim("rerun", str(log), "--block-size", "8", "--log", str(log))
+    assert result.returncode == 2
+    assert "is the log that is read" in result.stderr
+    assert log.read_bytes() == before
+
+
+def test_a_log_with_a_line_less_or_twice_is_folded_or_refused(tmp_path: Path) -> None:
+    """Whatever is missing: a fold goes through, or says in one sentence which event does not fit."""
+    log = tmp_path / "a.jsonl"
+    assert pagesim("run", "preemption", "--log", str(log)).returncode == 0
+    lines = log.read_text().splitlines()
+    edited = tmp_path / "edited.jsonl"
+    refused = 0
+    for number in range(1, len(lines)):
+        for changed in (lines[:number] + lines[number + 1 :], lines[: number + 1] + lines[number:]):
+            edited.write_text("\n".join(changed) + "\n")
+            read = read_log(edited)
+            for fold in (Meters(read.geometry), TimelineFold(), RunState(read.geometry)):
+                try:
+                    feed(fold, replayed(read))
+                except InputError as error:
+                    refused += 1
+                    assert "does not follow from those before it" in str(error)  # noqa: PT017
+    assert refused

@@ -150,7 +150,7 @@ def test_q_and_ctrl_c_quit(log: Path) -> None:
     assert "interrupted" not in ended(log, "\x03", 0).output
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
 def test_signals_leave_the_terminal_as_found(log: Path, number: int) -> None:
     ended(log, number, 128 + number)
 

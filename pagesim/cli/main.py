@@ -109,9 +109,14 @@ def _run() -> int:
         _drop_output()
         return _say(f"cannot write: {error.strerror or error}", 1)
     except Exception as error:
-        if not hasattr(error, "format_message"):
+        if hasattr(
+            error, "format_message"
+        ):  # typer's own: an option or command that does not exist, say
+            return _say(f"{error.format_message().rstrip('.')}; see `{_command(error)} --help`")
+        if os.environ.get("PAGESIM_DEBUG") == "1":
             raise
-        return _say(f"{error.format_message().rstrip('.')}; see `{_command(error)} --help`")
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
+        return _say(f"this should not happen ({what}); with PAGESIM_DEBUG=1 it says where", 1)
     return code if isinstance(code, int) else 0
 
 

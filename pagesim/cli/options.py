@@ -149,12 +149,30 @@ def check_all_heeded(context: typer.Context, options: Options) -> None:
             raise refuse(name, f"it is for {', '.join(workloads)}")
 
 
+def check_name(name: str) -> None:
+    """Raises InputError, with what it may have meant, if this is neither a workload nor a scenario."""
+    from difflib import get_close_matches
+
+    from pagesim.sim.scenario import scenario_names
+    from pagesim.sim.workloads import WORKLOADS
+
+    known = [*WORKLOADS, *scenario_names()]
+    if name not in known:
+        close = get_close_matches(name, known, 3)
+        meant = f"did you mean {' or '.join(close)}? " if close else ""
+        raise InputError(
+            f"{name!r} is neither a workload nor a scenario; {meant}`pagesim workloads` lists them"
+        )
+
+
 def only_for_workloads(context: typer.Context) -> None:
     """A scenario says everything itself. Raises InputError if an option was given that it would not heed."""
-    for field in fields(Options):
-        source = context.get_parameter_source(field.name)
-        if field.name != "workload" and source is not None and source.name == "COMMANDLINE":
-            option = field.name.replace("_", "-")
+    for name in (*(field.name for field in fields(Options)), "allocator"):
+        source = context.get_parameter_source(name)
+        if name != "workload" and source is not None and source.name == "COMMANDLINE":
+            option = name.replace("_", "-")
+            if name == "prefix_caching" and context.params[name] is False:
+                option = "no-prefix-caching"
             raise InputError(
                 f"--{option} was given with a scenario, which says that itself; change its file"
             )

@@ -86,13 +86,13 @@ class OpenRun:
 
     def held(self) -> "array[int]":
         """Slots held in each step of the whole run."""
+        from pagesim.replay.feeding import feed
         from pagesim.replay.log import replayed
         from pagesim.replay.waste import WasteMeter
 
         if not self._held and self.cursor.num_steps:
             meter = WasteMeter(self.log.geometry)
-            for event in replayed(self.log):
-                meter.apply(event)
+            feed(meter, replayed(self.log))
             self._held = meter.granted_series
         return self._held
 

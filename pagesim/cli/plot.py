@@ -70,15 +70,13 @@ def run_names(logs: "list[RunLog]", paths: list[Path]) -> list[str]:
 def measured(log: "RunLog", name: str) -> "Run":
     """The folds of a log. Where all requests came at once, the mean split is taken while some waited."""
     from pagesim.core import events as ev
+    from pagesim.replay.feeding import feed
     from pagesim.replay.log import replayed
     from pagesim.replay.report import Meters
     from pagesim.views.plots import Run
 
     meters = Meters(log.geometry)
-    arrivals: set[int] = set()
-    for event in replayed(log):
-        meters.apply(event)
-        if isinstance(event, ev.RequestArrived):
-            arrivals.add(event.time_ns)
+    feed(meters, replayed(log))
+    arrivals = {e.time_ns for e in replayed(log) if isinstance(e, ev.RequestArrived)}
     report = meters.report(saturated=len(arrivals) == 1)
     return Run(name, meters.waste, meters.latency, log.geometry.num_slots, report.waste)

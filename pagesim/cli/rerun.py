@@ -36,7 +36,7 @@ def rerun(
     from pagesim.replay.feeding import feed
     from pagesim.replay.log import LogWriter, encode, log_header, read_log
     from pagesim.replay.report import Meters
-    from pagesim.sim.plugin import load_manager
+    from pagesim.sim.plugin import drive_checked, load_manager
     from pagesim.sim.rerun import Rerun
     from pagesim.sim.simulate import Listener, drive
 
@@ -44,6 +44,8 @@ def rerun(
         raise InputError(f"block size {block_size} was given; it must be 1 or more")
     if manager is not None and (block_size is not None or allocator is not None):
         raise InputError("--manager was given with --block-size or --allocator; it replaces both")
+    if out is not None and out.exists() and out.samefile(log):
+        raise InputError(f"--log {out} is the log that is read; name another file")
     read = read_log(log)
     for warning in read.warnings:
         typer.echo(f"note: {warning}", err=True)
@@ -82,7 +84,10 @@ def rerun(
             )
         else:
             loop = again.exactly(listeners)
-        drive(loop)
+        if manager is None:
+            drive(loop)
+        else:
+            drive_checked(loop, manager)
     same = None if changed else lines == [encode(event) for event in again.events]
     reports = [meters.report(saturated=False) for meters in (before, after[0])]
     if as_json:

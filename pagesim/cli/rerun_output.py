@@ -15,7 +15,8 @@ def report_lines(
         yield f"{log}: the same run again, {num_events:,} events, byte for byte"
         return
     if same is False:
-        yield f"{log}: the run is NOT the same again; it was recorded by another version, or the log was changed"
+        yield f"{log}: the run is NOT the same again"
+        yield "it was recorded by another version, or with a manager of your own, or the log was changed"
         return
     yield f"{'':32}{'logged':>16}{'rerun':>16}"
     for what, value in FIGURES.items():

@@ -61,6 +61,8 @@ def run(
     from pagesim.sim.rerun import how_to_repeat
     from pagesim.sim.simulate import Listener, simulate
 
+    if trace is None:
+        opt.check_name(workload)
     options = opt.typed(context)
     opt.check_all_heeded(context, options)
     prepared = opt.prepare(options)

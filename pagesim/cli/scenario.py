@@ -45,7 +45,12 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
                 repeat = how_to_repeat(
                     story.allocator, story.memory, story.scheduler, None, story.free_order
                 )
-                about = {"scenario": story.name, "title": story.title, "command": command_line()}
+                about = {
+                    "scenario": story.name,
+                    "title": story.title,
+                    "look_for": story.look_for,
+                    "command": command_line(),
+                }
                 header = log_header(geometry, **about, **repeat)
                 return [keeper, stack.enter_context(LogWriter(path, header))]
 
@@ -62,12 +67,14 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
         events = [json.loads(encode(event)) for event in keeper.events]
         print_json({"scenario": story.name, "title": story.title, "events": events})
         return
-    _tell(story, Cursor(loop.scheduler.memory.geometry, keeper.events))
+    _tell(name, story, Cursor(loop.scheduler.memory.geometry, keeper.events))
     if log is not None:
         print(f"log: {log}")
 
 
-def _tell(story: "Scenario", cursor: "Cursor") -> None:
+def _tell(typed: str, story: "Scenario", cursor: "Cursor") -> None:
+    from shlex import quote
+
     from rich.table import Table
     from rich.text import Text
 
@@ -84,8 +91,9 @@ def _tell(story: "Scenario", cursor: "Cursor") -> None:
     console.print(Text(story.title, style="bold"))
     if story.source:
         console.print(Text(story.source, style="dim"))
-    console.print(Text(f"Look for: {story.look_for}"))
+    if story.look_for:
+        console.print(Text(f"Look for: {story.look_for}"))
     console.print()
     console.print(lines)
     console.print()
-    console.print(Text(f"Step through it: pagesim run {story.name} --view"))
+    console.print(Text(f"Step through it: pagesim run {quote(typed)} --view"))

@@ -75,7 +75,7 @@ class SequenceAdmitted(NamedTuple):
 
 
 class AdmissionBlocked(NamedTuple):
-    """The head of the queue has to wait for memory; told once, until it is admitted or another is head.
+    """The head of the queue has to wait for memory; told once, and for slabs again when some came free.
 
     It asked for room for ``tokens`` tokens, ``cached_tokens`` of them cached, with ``keep_free`` blocks to spare.
     """

@@ -44,7 +44,9 @@ class Scheduler:
         self._num_unforked = 0  # sequences that running leaders will fork: they have seats already
         self._context_tokens = 0  # sum of num_computed over running
         self._in_flight: StepPlan | None = None
-        self._blocked_head: SequenceState | None = None  # whose waiting was told already
+        self._blocked_head: tuple[SequenceState, int] | None = (
+            None  # whose waiting was told, at what free
+        )
         self._abort_asked: list[str] = []  # requests to end when the step in flight is committed
         self._pending_copies: list[Copy] = []
         self._block_size = memory.geometry.block_size
@@ -422,8 +424,12 @@ class Scheduler:
         return True
 
     def _tell_blocked(self, seq: SequenceState, room: Room) -> None:
-        if self._emit is not None and self._blocked_head is not seq:
-            self._blocked_head = seq
+        if self._emit is None:
+            return
+        # Of slabs it is told again when some memory came free, and still not enough in one piece.
+        free = 0 if self.memory.can_share else self.memory.usage().free
+        if self._blocked_head != (seq, free):
+            self._blocked_head = (seq, free)
             cached = self.memory.cached_tokens(seq.content)
             tokens = max(room.now, room.present)
             self._emit(ev.AdmissionBlocked(seq.seq, tokens, cached, room.keep_free))

@@ -45,7 +45,7 @@ LABELS = {
 }
 KIND_GROUPS: dict[str, tuple[str, ...]] = {  # what a person jumps to
     "preemption": ("preempted",),
-    "copy": ("copied", "moved"),
+    "copy": ("replaced", "copied", "moved"),
     "eviction": ("evicted",),
     "refusal": ("refused", "blocked"),
     "finish": ("finished",),

@@ -115,11 +115,11 @@ def preempted(event: ev.SequencePreempted, before: RunState) -> str:
         text += ", admitted last,"
     text += f" is preempted: {_why_preempted(event, before)}; "
     if lost:
-        text += f"its {counted(lost, 'computed token')} {be(lost)} lost"
+        text += f"{name_of(before, event.seq)} loses its {counted(lost, 'computed token')}"
     else:
-        text += "it had computed nothing yet"
+        text += f"{name_of(before, event.seq)} had computed nothing yet"
     if view is not None and view.outputs:
-        text += f", its {counted(view.outputs, 'output token')} {be(view.outputs)} kept"
+        text += f" and keeps its {counted(view.outputs, 'output token')}"
     return text
 
 

@@ -4,8 +4,11 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from traceback import extract_tb
 
-from pagesim.core.errors import InputError
+from pagesim.core import laws
+from pagesim.core.errors import InputError, LawBrokenError, PagesimError
+from pagesim.core.loop import ServingLoop
 from pagesim.core.memory import KVCacheManager
 
 NEEDED = (
@@ -65,3 +68,35 @@ def load_manager(place: str) -> Callable[[int, int], KVCacheManager]:
         return made
 
     return make
+
+
+def drive_checked(loop: ServingLoop, place: str) -> None:
+    """Run to the end, checking after every step what can be asked of a memory that one knows nothing about.
+
+    Raises LawBrokenError naming the law and the step, and InputError, naming the place, for an exception of the
+    person's own code.
+    """
+    memory = loop.scheduler.memory
+    step = -1
+    try:
+        while (plan := loop.step()) is not None:
+            step = plan.step
+            running = (
+                loop.scheduler.running
+            )  # and samples that are yet to fork, where each has memory of its own
+            holders = list({s.seq: None for seq in running for s in seq.unit if s.writable})
+            laws.check_conservation(memory, holders)
+            laws.check_refcount(memory, holders)
+    except LawBrokenError as error:
+        raise LawBrokenError(f"{place} broke a law in step {max(step, 0):,}: {error}") from None
+    except PagesimError:
+        raise
+    except Exception as error:
+        own = [
+            frame
+            for frame in extract_tb(error.__traceback__)
+            if frame.filename.endswith(place.rpartition(":")[0])
+        ]
+        where = f", line {own[-1].lineno}" if own else ", called from the scheduler"
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise InputError(f"{place}{where}, failed after step {step:,}: {what}") from error

@@ -67,8 +67,8 @@ class LoggedTokens:
         tokens = self._tokens.get((seq.request.id, seq.sample + sample), ())
         if seq.num_outputs >= len(tokens):
             raise InputError(
-                f"the log has {len(tokens)} tokens of {seq.name} and this run needs one more: its run was aborted or "
-                "cut off; rerun it without changes, or record a whole one"
+                f"the log has {len(tokens)} tokens of request {seq.request.id} and this run needs one more: its run "
+                "was aborted or cut off; record a whole one"
             )
         return tokens[seq.num_outputs]
 

@@ -89,11 +89,17 @@ def occupancy(run: ViewedRun, width: int, _: int) -> RenderableType:
     return Occupancy(values, width, step, most=total, note=note)
 
 
+def _begin(run: ViewedRun) -> str:
+    """What the log says of itself, before anything has happened."""
+    told = run.log.header.get("look_for")
+    return f"Look for: {told}" if isinstance(told, str) and told else BEGIN
+
+
 def sentence(run: ViewedRun, width: int, height: int) -> RenderableType:
     """What the last event was and why, in a fixed number of lines."""
 
     def make(options: ConsoleOptions) -> Text:
-        text = clean(run.moment().sentence if run.place else BEGIN, options.encoding)
+        text = clean(run.moment().sentence if run.place else _begin(run), options.encoding)
         lines = list(Text(text, style="italic").wrap(Console(width=width), width))
         if len(lines) > height:
             more = marks_of(options).more

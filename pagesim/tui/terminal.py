@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # What Textual switches on: alternate screen, mouse, paste, focus, resize reports, no wrap, hidden cursor, keys.
 OFF = "".join(f"\x1b[?{mode}l" for mode in (1000, 1002, 1003, 1006, 1015, 1016, 2004, 1004, 2048))
 ENDING = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
+    if hasattr(signal, name)
 )
 GRACE_S = 3.0
 LEAVE = f"{OFF}\x1b[<u\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[0m"
