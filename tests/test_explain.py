@@ -539,11 +539,14 @@ def test_one_line_an_event_with_place_step_and_time(log: Path) -> None:
     lines = result.stdout.decode().splitlines()
     entries = list(told(*made("forks_and_prefixes")))
     assert len(lines) == len(entries)
-    number = -1
+    number, running = -1, 0
     for place, (line, entry) in enumerate(zip(lines, entries, strict=True), start=1):
         number += isinstance(entry.event, ev.StepPlanned)
         words = line.split(maxsplit=5)
-        assert words[:3] == [f"e{place}", "step", "-" if number < 0 else str(number)]
+        running += isinstance(entry.event, ev.StepPlanned)
+        when = "step" if running or number < 0 else "after"
+        assert words[:3] == [f"e{place}", when, "-" if number < 0 else str(number)]
+        running -= isinstance(entry.event, ev.StepDone)
         assert words[4] == "s"
         assert words[5] == entry.sentence
 

@@ -342,7 +342,7 @@ def test_parts_keep_their_places_whatever_happens(log: Path, size: tuple[int, in
             rows = screen(app)
             assert len(rows) == size[1]
             assert all(len(row) <= size[0] for row in rows)
-            assert re.match(r"(before )?step \d+ of \d+   event [\d,]+ of [\d,]+", rows[1])
+            assert re.match(r"((before|after) )?step \d+ of \d+   event [\d,]+ of [\d,]+", rows[1])
             assert any("laws kept" in row or "all 5 laws" in row for row in rows[-3:])
             assert "q quit" in rows[-1] or size[0] < 80
             headings.add(tuple(at for at, row in enumerate(rows) if "──" in row))

@@ -22,14 +22,15 @@ MOST_NAMED = 12  # in a message about an unknown name
 
 
 class Told(NamedTuple):
-    """One event: ``place`` is the number of events up to it; ``step`` was planned last (``None``: none yet);
-    ``time_ns`` is the time just after it."""
+    """One event: ``place`` is the number of events up to it; ``step`` was planned last (``None``: none yet) and
+    ``between`` says that it is over; ``time_ns`` is the time just after it."""
 
     place: int
     step: int | None
     time_ns: int
     event: "Event | UnknownEvent"
     sentence: str
+    between: bool
 
 
 def events(
@@ -169,18 +170,19 @@ def _told(cursor: "Cursor", log_name: str, places: Iterable[int]) -> Iterator[To
     """Raises InputError naming the line where an event does not follow from those before it."""
     from bisect import bisect_right
 
-    from pagesim.replay.explain import explain
+    from pagesim.replay.explain import explain, is_between_steps
     from pagesim.replay.run_state import RunState
 
     state, here = RunState(cursor.geometry), 0
     for place in places:
         _advance(state, cursor, here, place - 1, log_name)
         event = cursor.events[place - 1]
-        sentence = explain(event, state)
+        sentence, between = explain(event, state), is_between_steps(event, state)
         _advance(state, cursor, place - 1, place, log_name)
         here = place
         number = bisect_right(cursor.step_places, place) - 1
-        yield Told(place, None if number < 0 else number, state.time_ns, event, sentence)
+        step = None if number < 0 else number
+        yield Told(place, step, state.time_ns, event, sentence, between)
 
 
 def _advance(state: "RunState", cursor: "Cursor", start: int, stop: int, log_name: str) -> None:
@@ -203,9 +205,10 @@ def _print_lines(told: Iterable[Told], cursor: "Cursor") -> int:
     number = 0
     for entry in told:
         number += 1
+        when = "after" if entry.between and entry.step is not None else "step"
         step = "-" if entry.step is None else str(entry.step)
         time = f"{entry.time_ns / 1e9:,.6f} s"
-        line = f"{f'e{entry.place}':>{places}}  step {step:>{steps}}  {time:>14}  {entry.sentence}"
+        line = f"{f'e{entry.place}':>{places}}  {when:>5} {step:>{steps}}  {time:>14}  {entry.sentence}"
         console.file.write(f"{clean(line, console.encoding)}\n")
     console.file.flush()
     return number

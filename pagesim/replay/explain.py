@@ -66,6 +66,11 @@ def headline(event: ev.Event | UnknownEvent) -> str:
     return LABELS.get(kind) or one_line(kind)
 
 
+def is_between_steps(event: ev.Event | UnknownEvent, before: RunState) -> bool:
+    """Does the event belong to no step: to the end of the last one, or to what comes before the next?"""
+    return not (before.in_step or isinstance(event, ev.StepPlanned))
+
+
 def kind_of(event: ev.Event | UnknownEvent) -> str:
     """The event's name in a log."""
     return event.kind if isinstance(event, UnknownEvent) else _NAMES[type(event)]

@@ -30,7 +30,7 @@ def _why_taken(view: SequenceView, more: int, block_size: int) -> str:
     if view.status == "running":
         slots = held * block_size
         text = f"{view.written:,} of its {counted(slots, 'slot')} {be(view.written)} written"
-        return f"{text}, and this step needs more"
+        return f"{text}, and the next step needs more"
     room = (held + more) * block_size
     if room < tokens:
         text = f"room for the first {room:,} of its {tokens:,} tokens"
@@ -113,7 +113,7 @@ def evicted(event: ev.BlockEvicted, before: RunState) -> str:
 def published(event: ev.BlocksPublished, before: RunState) -> str:
     size = size_of(event.blocks)
     text = f"{listed(event.blocks)} of {name_of(before, event.seq)} can be found from now on"
-    text += f", because this step fills {'it' if size == 1 else 'them'}"
+    text += f", because the next step fills {'it' if size == 1 else 'them'}"
     where = reasons.positions(view_of(before, event.seq), event.blocks)
     if where is not None:
         block_size = before.geometry.block_size

@@ -55,6 +55,7 @@ class RunState:
         self.geometry = geometry
         self.time_ns = 0
         self.step = -1
+        self.in_step = False  # between a step's plan and its end
         self.waiting = 0
         self.num_held = 0  # blocks
         self.num_arrived = 0
@@ -251,6 +252,7 @@ class RunState:
 
     def _planned(self, event: ev.StepPlanned) -> None:
         self.step, self.waiting = event.step, event.waiting
+        self.in_step = True
         self.planned = event
         sequences, epoch = self.sequences, self._epoch
         for seq, count in zip(event.seqs, event.counts, strict=True):
@@ -261,6 +263,7 @@ class RunState:
 
     def _failed(self, _: ev.StepFailed) -> None:
         assert self.planned is not None
+        self.in_step = False
         for seq, count in zip(self.planned.seqs, self.planned.counts, strict=True):
             self._own(seq).written -= count
 
@@ -272,7 +275,11 @@ class RunState:
                 view = self._own(seq)
             view.outputs += 1
 
-    def _clock(self, event: ev.StepDone | ev.ClockAdvanced | ev.RunEnded) -> None:
+    def _done(self, event: ev.StepDone) -> None:
+        self.time_ns = event.time_ns
+        self.in_step = False
+
+    def _clock(self, event: ev.ClockAdvanced | ev.RunEnded) -> None:
         self.time_ns = event.time_ns
 
 
@@ -305,7 +312,7 @@ _HANDLERS: dict[type[ev.Event], Callable[..., None]] = {
     ev.StepPlanned: RunState._planned,
     ev.StepFailed: RunState._failed,
     ev.TokensSampled: RunState._sampled,
-    ev.StepDone: RunState._clock,
+    ev.StepDone: RunState._done,
     ev.ClockAdvanced: RunState._clock,
     ev.RunEnded: RunState._clock,
 }

@@ -63,7 +63,9 @@ def status(run: ViewedRun, _: int, height: int) -> RenderableType:
     """Step, event, time, and how many have finished; on narrow parts in two lines."""
     state, cursor = run.cursor.state, run.cursor
     number = cursor.step_number
-    step = "before step 0" if number is None else f"step {number:,}"
+    step = "before step 0"
+    if number is not None:
+        step = f"step {number:,}" if state.in_step else f"after step {number:,}"
     where = f"{step} of {max(cursor.num_steps - 1, 0):,}   event {cursor.place:,} of {cursor.num_events:,}"
     rest = [format_duration(state.time_ns / 1e9), f"{state.num_finished:,} finished"]
     if state.num_preemptions:

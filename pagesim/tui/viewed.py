@@ -10,7 +10,7 @@ from time import perf_counter
 
 from pagesim.core.types import BlockId, SeqId
 from pagesim.replay.cursor import Cursor
-from pagesim.replay.explain import KIND_GROUPS, explain, headline
+from pagesim.replay.explain import KIND_GROUPS, explain, headline, is_between_steps
 from pagesim.replay.log import LoggedEvents, RunLog, kind_prefix
 from pagesim.replay.run_state import RunState
 from pagesim.replay.state_laws import Verdict, state_verdicts
@@ -157,4 +157,5 @@ class ViewedRun:
     def _line(self, place: int, before: RunState) -> EventLine:
         event = self.cursor.events[place - 1]
         step = self.step_at(place)
-        return EventLine(place, step, headline(event), explain(event, before))
+        between = is_between_steps(event, before)
+        return EventLine(place, step, headline(event), explain(event, before), between)

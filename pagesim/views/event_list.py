@@ -15,12 +15,16 @@ from pagesim.views.marks import cut, marks_of, padded
 
 
 class EventLine(NamedTuple):
-    """``place`` is the number of the event, from 1; ``step`` the step it belongs to, ``None`` before the first."""
+    """``place`` is the number of the event, from 1; ``step`` the step planned last, ``None`` before the first.
+
+    ``between``: that step is over, and the next is not planned yet.
+    """
 
     place: int
     step: int | None
     label: str
     sentence: str
+    between: bool = False
 
 
 class EventList(JupyterMixin):
@@ -42,13 +46,13 @@ class EventList(JupyterMixin):
         width, marks = options.max_width, marks_of(options)
         shown = self._window()
         places = max((len(f"{line.place:,}") for line in shown), default=1)
-        steps = max((len(_step(line.step)) for line in shown), default=1)
+        steps = max((len(_step(line)) for line in shown), default=1)
         labels = min(max((len(line.label) for line in shown), default=1), 13)
         for entry in shown:
             here = entry.place == self.current
             line = Text(marks.changed if here else " ", style="", no_wrap=True, overflow="crop")
             line.append(f"{entry.place:>{places},} ", "bold" if here else "dim")
-            line.append(f"{_step(entry.step):<{steps}} ", "dim")
+            line.append(f"{_step(entry):<{steps}} ", "dim")
             label = padded(clean(entry.label, options.encoding), labels, marks.more)
             line.append(f"{label} ", "bold" if here else "")
             sentence = clean(entry.sentence[: 4 * width], options.encoding)
@@ -67,5 +71,7 @@ class EventList(JupyterMixin):
         return self.lines[start : start + rows]
 
 
-def _step(step: int | None) -> str:
-    return "start" if step is None else f"step {step:,}"
+def _step(line: EventLine) -> str:
+    if line.step is None:
+        return "start"
+    return f"{'after' if line.between else 'step'} {line.step:,}"

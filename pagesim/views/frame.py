@@ -119,7 +119,9 @@ def top_lines(moment: Moment, options: ConsoleOptions) -> Iterator[RenderableTyp
     title = clean(moment.title[:1000], options.encoding)
     title = cut(title, options.max_width, marks_of(options).more)
     yield Text(title, style="bold", no_wrap=True, overflow="crop")
-    step = "before the first step" if moment.step is None else f"step {moment.step:,}"
+    step = "before the first step"
+    if moment.step is not None:
+        step = f"step {moment.step:,}" if moment.state.in_step else f"after step {moment.step:,}"
     last = f" of {moment.num_steps - 1:,}" if moment.num_steps and moment.step is not None else ""
     parts = [
         f"{step}{last}",
