@@ -22,6 +22,7 @@ from pagesim.core.loop import ServingLoop
 from pagesim.core.types import Geometry, Room
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token, kv_memory
+from pagesim.replay.keeper import Keeper
 from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import Listener, RunSettings, build_loop
@@ -31,14 +32,6 @@ from pagesim.sim.workloads import build_workload
 
 CHAT_RATE = 5.53  # requests a second of the Azure chat hour
 TRACE = "azure2023_conv.csv.gz"
-
-
-class Kept:
-    """The cheapest recorder: it keeps every event."""
-
-    def __init__(self) -> None:
-        self.events: list[object] = []
-        self.apply = self.events.append
 
 
 def chat_hour() -> Workload:
@@ -75,7 +68,7 @@ def simulation(
     seconds, steps = [], 0
 
     def listeners(_: Geometry) -> list[Listener]:
-        return [Kept()]
+        return [Keeper()]
 
     for _ in range(repeat):
         loop = build_loop(

@@ -21,6 +21,7 @@ from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import explain
+from pagesim.replay.keeper import Keeper
 from pagesim.replay.log import LogWriter, log_header
 from pagesim.replay.memory_map import changed_blocks, memory_map
 from pagesim.replay.run_state import RunState
@@ -57,12 +58,6 @@ HOSTILE = [
 ]
 
 
-class Kept:
-    def __init__(self):
-        self.events = []
-        self.apply = self.events.append
-
-
 def run(
     allocator="paged",
     pairs=PAIRS,
@@ -82,7 +77,7 @@ def run(
         )
         for i, (prompt, output) in enumerate(pairs)
     )
-    kept = Kept()
+    kept = Keeper()
     memory = MemorySettings(slots, size, longest, prefix_caching=caching)
     loop = build_loop(
         Workload("w", "", arrivals),

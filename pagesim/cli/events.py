@@ -186,10 +186,12 @@ def _told(cursor: "Cursor", log_name: str, places: Iterable[int]) -> Iterator[To
 
 
 def _advance(state: "RunState", cursor: "Cursor", start: int, stop: int, log_name: str) -> None:
+    from pagesim.replay.feeding import CONTRADICTIONS
+
     for position in range(start, stop):
         try:
             state.apply(cursor.events[position])  # type: ignore[arg-type]  # unknown kinds change nothing
-        except (KeyError, IndexError, ValueError, AssertionError):
+        except CONTRADICTIONS:
             raise InputError(
                 f"{log_name}, line {position + 2}: this event does not follow from those before it; restore the "
                 "file or record the run again"

@@ -44,9 +44,8 @@ class Scheduler:
         self._num_unforked = 0  # sequences that running leaders will fork: they have seats already
         self._context_tokens = 0  # sum of num_computed over running
         self._in_flight: StepPlan | None = None
-        self._blocked_head: tuple[SequenceState, int] | None = (
-            None  # whose waiting was told, at what free
-        )
+        # Whose waiting was told last, and how much was free then.
+        self._blocked_head: tuple[SequenceState, int] | None = None
         self._abort_asked: list[str] = []  # requests to end when the step in flight is committed
         self._pending_copies: list[Copy] = []
         self._block_size = memory.geometry.block_size
@@ -526,9 +525,8 @@ class Scheduler:
         if len(plan.sequences) < len(self.running):
             plan.kv_tokens = sum([seq.num_computed for seq in plan.sequences])
         plan.pairs = plan.kv_tokens
-        if (
-            plan.has_prefill
-        ):  # query i of a chunk of n, the last, attends to (computed - n + i) keys
+        if plan.has_prefill:
+            # Query i of a chunk of n, which ends at ``computed``, attends to computed - n + i keys.
             plan.pairs = sum(
                 [
                     n * seq.num_computed - n * (n - 1) // 2

@@ -61,9 +61,8 @@ class WasteMeter:
         self.granted_series = array("q")
         self.rounding_series = array("q")
         self.blocked_series = array("b")
-        self._internal_changes = array(
-            "q", [0]
-        )  # change of internal slots at a step, known in hindsight
+        # By how much internal slots change at each step, known in hindsight.
+        self._internal_changes = array("q", [0])
         self._last_planned: ev.StepPlanned | None = None
         self._handlers: dict[type[ev.Event], Callable[..., None]] = {
             ev.StepPlanned: self._planned,

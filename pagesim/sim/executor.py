@@ -3,7 +3,7 @@
 Knows nothing about how a step was decided.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from pagesim.core.copies import hazard_free_batches
@@ -18,6 +18,15 @@ class TokenSource(Protocol):
     def sample(self, sampling: Sequence[SequenceState]) -> Sequence[int]:
         """One token id for each entry, always the same ones for the same calls in the same order."""
         ...
+
+
+def with_samples(sampling: Sequence[SequenceState]) -> Iterator[tuple[SequenceState, int]]:
+    """Each entry with the number of the sample it is for: a leader that is about to fork stands there for all."""
+    last, times = None, 0
+    for seq in sampling:
+        times = times + 1 if seq is last else 0
+        last = seq
+        yield seq, seq.sample + times
 
 
 class BlankTokens:

@@ -81,9 +81,8 @@ def drive_checked(loop: ServingLoop, place: str) -> None:
     try:
         while (plan := loop.step()) is not None:
             step = plan.step
-            running = (
-                loop.scheduler.running
-            )  # and samples that are yet to fork, where each has memory of its own
+            running = loop.scheduler.running
+            # And samples that are yet to fork, where each has memory of its own.
             holders = list({s.seq: None for seq in running for s in seq.unit if s.writable})
             laws.check_conservation(memory, holders)
             laws.check_refcount(memory, holders)

@@ -12,19 +12,16 @@ from pagesim.core import events as ev
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop, request_of
 from pagesim.core.memory import KVCacheManager
-from pagesim.core.plan import Executor, StepPlan, StepResult
+from pagesim.core.plan import StepPlan, StepResult
 from pagesim.core.policy import Order
-from pagesim.core.recorded import Recorded
 from pagesim.core.request import Abort, ResetCache
-from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
-from pagesim.core.types import Geometry
 from pagesim.replay.log import Json, RunLog, replayed
 from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
-from pagesim.sim.executor import SimExecutor, StepClock
-from pagesim.sim.simulate import Listener, emit_to
+from pagesim.sim.executor import SimExecutor, StepClock, with_samples
+from pagesim.sim.simulate import MakeListeners, put_together
 
 T = TypeVar("T")
 
@@ -61,10 +58,10 @@ class LoggedTokens:
 
     def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
         """Raises InputError where the log ends before the sequence does (an aborted or torn run)."""
-        return [self._token(seq, sampling[:i].count(seq)) for i, seq in enumerate(sampling)]
+        return [self._token(seq, sample) for seq, sample in with_samples(sampling)]
 
     def _token(self, seq: SequenceState, sample: int) -> int:
-        tokens = self._tokens.get((seq.request.id, seq.sample + sample), ())
+        tokens = self._tokens.get((seq.request.id, sample), ())
         if seq.num_outputs >= len(tokens):
             raise InputError(
                 f"the log has {len(tokens)} tokens of request {seq.request.id} and this run needs one more: its run "
@@ -124,17 +121,19 @@ class Rerun:
                 f"the log's first line does not say how to repeat it ({error}); record the run again"
             ) from None
 
-    def exactly(
-        self, make_listeners: Callable[[Geometry], Sequence[Listener]] | None = None
-    ) -> ServingLoop:
+    def exactly(self, make_listeners: MakeListeners | None = None) -> ServingLoop:
         """The same run: the same events, to the byte."""
-        return self._loop(
-            self._own_memory(), self.scheduler, ReplayExecutor(self.events), make_listeners
+        return put_together(
+            self._own_memory(),
+            self.scheduler,
+            ReplayExecutor(self.events),
+            arrivals_of(self.events),
+            make_listeners,
         )
 
     def changed(
         self,
-        make_listeners: Callable[[Geometry], Sequence[Listener]] | None = None,
+        make_listeners: MakeListeners | None = None,
         *,
         block_size: int | None = None,
         allocator: str | None = None,
@@ -158,24 +157,10 @@ class Rerun:
             config = replace(config, watermark_blocks=slots // built.geometry.block_size)
         tokens = LoggedTokens(self.events)
         executor = StepClock(tokens) if self.cost is None else SimExecutor(self.cost, tokens)
-        return self._loop(built, config, executor, make_listeners)
+        return put_together(built, config, executor, arrivals_of(self.events), make_listeners)
 
     def _own_memory(self) -> KVCacheManager:
         return build_memory(self.allocator, self.memory, self.free_order)
-
-    def _loop(
-        self,
-        memory: KVCacheManager,
-        config: SchedulerConfig,
-        executor: Executor,
-        make_listeners: Callable[[Geometry], Sequence[Listener]] | None,
-    ) -> ServingLoop:
-        emit = None
-        if make_listeners is not None:
-            emit = emit_to(make_listeners(memory.geometry))
-            memory = Recorded(memory, emit)
-        scheduler = Scheduler(config, memory, emit)
-        return ServingLoop(scheduler, executor, arrivals_of(self.events), emit)
 
 
 def _restored(kind: Callable[..., T], value: object) -> T:

@@ -10,26 +10,22 @@ nothing was there to do before: steps in which nothing runs are passed over). Kn
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop
-from pagesim.core.memory import KVCacheManager
 from pagesim.core.policy import Order
-from pagesim.core.recorded import Recorded
 from pagesim.core.request import Abort, Request, ResetCache
-from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
 from pagesim.core.token_ids import FreshIds
-from pagesim.core.types import Geometry
 from pagesim.sim.allocators import ALLOCATORS, PLACERS, MemorySettings, build_memory
-from pagesim.sim.executor import STEP_NS, StepClock
+from pagesim.sim.executor import STEP_NS, StepClock, with_samples
 from pagesim.sim.scenario_fields import Fields
-from pagesim.sim.simulate import Listener, emit_to
+from pagesim.sim.simulate import MakeListeners, put_together
 
 MOST_BLOCKS, MOST_TOKENS, MOST_REQUESTS = 1_000_000, 1_000_000, 10_000
 
@@ -49,17 +45,11 @@ class Scenario:
     arrivals: tuple[tuple[int, Arriving], ...]
     outputs: Mapping[str, Sequence[int]]  # scripted output tokens by sequence name
 
-    def loop(
-        self, make_listeners: Callable[[Geometry], Sequence[Listener]] | None = None
-    ) -> ServingLoop:
+    def loop(self, make_listeners: MakeListeners | None = None) -> ServingLoop:
         """A fresh run of the story, not started."""
-        memory: KVCacheManager = build_memory(self.allocator, self.memory, self.free_order)
-        emit = None
-        if make_listeners is not None:
-            emit = emit_to(make_listeners(memory.geometry))
-            memory = Recorded(memory, emit)
-        scheduler = Scheduler(self.scheduler, memory, emit)
-        return ServingLoop(scheduler, StepClock(Scripted(self.outputs)), self.arrivals, emit)
+        memory = build_memory(self.allocator, self.memory, self.free_order)
+        clock = StepClock(Scripted(self.outputs))
+        return put_together(memory, self.scheduler, clock, self.arrivals, make_listeners)
 
 
 class Scripted:
@@ -70,13 +60,11 @@ class Scripted:
         self._next = 3 << 61
 
     def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
-        return [self._token(seq, sampling[:i].count(seq)) for i, seq in enumerate(sampling)]
+        return [self._token(seq, sample) for seq, sample in with_samples(sampling)]
 
     def _token(self, seq: SequenceState, sample: int) -> int:
-        name = (
-            seq.name if not sample else f"{sample}_{seq.request.id}"
-        )  # a leader that is about to fork
-        script = self._outputs.get(name)
+        several = seq.request.num_samples > 1
+        script = self._outputs.get(f"{sample}_{seq.request.id}" if several else seq.request.id)
         if script is not None:
             return script[seq.num_outputs]
         self._next += 1

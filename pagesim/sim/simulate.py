@@ -3,15 +3,16 @@
 The place where parts are put together: memory, scheduler, cost model, loop and listeners.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Protocol
 
 from pagesim.core import events as ev
-from pagesim.core.loop import ServingLoop
+from pagesim.core.loop import Arriving, ServingLoop
 from pagesim.core.memory import KVCacheManager
+from pagesim.core.plan import Executor
 from pagesim.core.recorded import Recorded
 from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig, paper_config
@@ -37,8 +38,6 @@ class RunSettings:
     """One run: its memory, its rules (``paper`` or ``engine``) and its limits.
 
     ``max_num_seqs`` and ``max_tokens_per_step`` are the engine rules' limits; the paper's have none.
-    ``scheduler`` overrides what the rules say; ``tokens`` makes the source of output tokens, which by default
-    invents them.
     """
 
     memory: MemorySettings
@@ -46,17 +45,11 @@ class RunSettings:
     rules: str = "engine"
     max_num_seqs: int = 256
     max_tokens_per_step: int = 8192
-    scheduler: SchedulerConfig | None = None
-    tokens: Callable[[], TokenSource] | None = None
 
     def token_source(self) -> TokenSource:
-        if self.tokens is not None:
-            return self.tokens()
         return FreshTokens() if self.memory.prefix_caching else BlankTokens()
 
     def scheduler_config(self, allocator: str, geometry: Geometry) -> SchedulerConfig:
-        if self.scheduler is not None:
-            return self.scheduler
         longest = self.memory.max_model_len
         if self.rules == "paper":
             return paper_config(longest, geometry.num_blocks, watermark=allocator == "paged")
@@ -87,34 +80,44 @@ def emit_to(listeners: Sequence[Listener]) -> ev.Emit:
     return emit
 
 
-def build_loop(
-    workload: Workload,
-    allocator: str,
-    settings: RunSettings,
-    make_listeners: Callable[[Geometry], Sequence[Listener]] | None = None,
+MakeListeners = Callable[[Geometry], Sequence[Listener]]
+"""Makes the listeners of a run, once the size of its memory is known."""
+
+
+def put_together(
+    memory: KVCacheManager,
+    config: SchedulerConfig,
+    executor: Executor,
+    arrivals: Iterable[tuple[int, Arriving]],
+    make_listeners: MakeListeners | None = None,
 ) -> ServingLoop:
     """The loop of one run, not started. Without listeners nothing is emitted, and nothing is paid for it."""
-    memory: KVCacheManager = build_memory(allocator, settings.memory)
     emit = None
     if make_listeners is not None:
         emit = emit_to(make_listeners(memory.geometry))
         memory = Recorded(memory, emit)
+    return ServingLoop(Scheduler(config, memory, emit), executor, arrivals, emit)
+
+
+def build_loop(
+    workload: Workload,
+    allocator: str,
+    settings: RunSettings,
+    make_listeners: MakeListeners | None = None,
+) -> ServingLoop:
+    """The loop of one simulated run, not started."""
+    memory = build_memory(allocator, settings.memory)
     config = settings.scheduler_config(allocator, memory.geometry)
-    scheduler = Scheduler(config, memory, emit)
     executor = SimExecutor(settings.cost, settings.token_source())
-    return ServingLoop(scheduler, executor, workload.arrivals, emit)
+    return put_together(memory, config, executor, workload.arrivals, make_listeners)
 
 
-def drive(
-    loop: ServingLoop, progress: Progress | None = None, max_steps: int | None = None
-) -> None:
-    """Run to the end, or for about ``max_steps`` steps, telling ``progress`` every few hundred."""
+def drive(loop: ServingLoop, progress: Progress | None = None) -> None:
+    """Run to the end, telling ``progress`` every few hundred steps."""
     chunk = 256
     while sum(1 for _ in islice(iter(loop.step, None), chunk)) == chunk:
         if progress is not None:
             progress(loop.num_ended)
-        if max_steps is not None and loop.scheduler.num_steps >= max_steps:
-            return
     if progress is not None:
         progress(loop.num_ended)
 
@@ -124,11 +127,10 @@ def simulate(
     allocator: str,
     settings: RunSettings,
     *,
-    watch: Callable[[Geometry], Sequence[Listener]] | None = None,
+    watch: MakeListeners | None = None,
     progress: Progress | None = None,
-    max_steps: int | None = None,
 ) -> RunResult:
-    """One run, to its end or for ``max_steps`` steps, with its report. ``watch`` makes more listeners."""
+    """One run to its end, with its report. ``watch`` makes more listeners."""
     meters: list[Meters] = []
 
     def make_listeners(geometry: Geometry) -> Sequence[Listener]:
@@ -136,7 +138,7 @@ def simulate(
         return meters if watch is None else [*meters, *watch(geometry)]
 
     loop = build_loop(workload, allocator, settings, make_listeners)
-    drive(loop, progress, max_steps)
+    drive(loop, progress)
     report = meters[0].report(saturated=workload.saturated)
     return RunResult(allocator, loop.scheduler.memory.geometry, report)
 

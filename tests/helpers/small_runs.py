@@ -10,6 +10,7 @@ from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
+from pagesim.replay.keeper import Keeper
 from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.executor import FreshTokens, SimExecutor
@@ -17,12 +18,6 @@ from pagesim.sim.simulate import RunSettings, build_loop
 from pagesim.sim.workload import Arrival, Workload
 
 COST = cost_model(model("opt-13b"), gpu("a100-40gb"))
-
-
-class Kept:
-    def __init__(self) -> None:
-        self.events: list[ev.Event] = []
-        self.apply = self.events.append
 
 
 def run(
@@ -36,7 +31,7 @@ def run(
         )
         for i, (prompt, output) in enumerate(pairs)
     )
-    kept = Kept()
+    kept = Keeper()
     settings = RunSettings(MemorySettings(72, 4, 24, prefix_caching=caching), COST, rules="paper")
     loop = build_loop(Workload("w", "", arrivals), allocator, settings, lambda _: [kept])
     loop.run()

@@ -6,6 +6,7 @@ from pagesim.core import events as ev
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
+from pagesim.replay.keeper import Keeper
 from pagesim.replay.log import LogWriter, log_header
 from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
@@ -27,21 +28,15 @@ def events_of(allocator: str = "paged", slots: int = 72) -> tuple[Geometry, list
         Arrival(i * 20_000_000, Request(names[i], range(prompt), output, samples))
         for i, (prompt, output, samples) in enumerate(LENGTHS)
     )
-    kept: list[ev.Event] = []
     cost = cost_model(model("opt-13b"), gpu("a100-40gb"))
     caching = allocator == "paged"
     settings = RunSettings(
         MemorySettings(slots, 4, 40, prefix_caching=caching), cost, rules="paper"
     )
-    keeper = _Kept(kept)
+    keeper = Keeper()
     loop = build_loop(Workload("w", "", arrivals), allocator, settings, lambda _: [keeper])
     loop.run()
-    return loop.scheduler.memory.geometry, kept
-
-
-class _Kept:
-    def __init__(self, events: list[ev.Event]) -> None:
-        self.apply = events.append
+    return loop.scheduler.memory.geometry, keeper.events
 
 
 def write(path: Path, geometry: Geometry, events: list[ev.Event], **facts: object) -> Path:
