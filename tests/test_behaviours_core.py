@@ -181,7 +181,9 @@ def dump():
     scheduler = Scheduler(SchedulerConfig(fork_samples=True), Recorded(memory, emit), emit)
     cost = cost_model(facts.model("opt-13b"), facts.gpu("a100-40gb"))
     arrivals = [(n * 10**7, request) for n, request in enumerate(requests)]
-    ServingLoop(scheduler, SimExecutor(cost, FreshTokens()), arrivals, emit).run()
+    ServingLoop(
+        scheduler, SimExecutor(cost, FreshTokens(), memory.geometry.num_blocks), arrivals, emit
+    ).run()
     summary = json.dumps(meters.report(saturated=False).as_dict())
     return "\n".join([*map(repr, events), summary])
 

@@ -2,7 +2,7 @@
 
 P = Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", SOSP 2023.
 The pool takes a scripted free order, so physical blocks carry the figures' own numbers. P Figure 9 (beam
-search) is told where groups of beams are.
+search) is in test_paper_rules.py.
 """
 
 from pagesim.core.block_manager import BlockManager

@@ -56,5 +56,5 @@ def test_laws_catch_a_stranger_by_its_protocol_alone():
 
 
 def test_every_law_has_a_name_and_a_sentence():
-    assert len(LAWS) == 13
+    assert len(LAWS) == 15
     assert all(sentence.endswith(".") for sentence in LAWS.values())

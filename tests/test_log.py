@@ -160,8 +160,9 @@ def test_unknown_kinds_are_kept(tmp_path: Path) -> None:
         (b"\x00\xff\xfe", "not a pagesim log"),
         (b"[1, 2]\n", "not a pagesim log"),
         (b'{"pagesim_log": 99}\n', "version 99"),
-        (b'{"pagesim_log": 1}\n', "no memory size"),
-        (b'{"pagesim_log": 1, "memory": {"num_blocks": 0, "block_size": 4}}\n', "no memory size"),
+        (b'{"pagesim_log": 2}\n', "no memory size"),
+        (b'{"pagesim_log": 1}\n', "is a log of version 1"),
+        (b'{"pagesim_log": 2, "memory": {"num_blocks": 0, "block_size": 4}}\n', "no memory size"),
         (b"\x1f\x8bgarbage", "damaged"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from shared_data import shared_file
 
 from pagesim.core.block_manager import BlockManager
-from pagesim.core.policy import Order
+from pagesim.core.order import ORDERS
 from pagesim.core.request import Request
 from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
@@ -51,7 +51,7 @@ class Player:
                 long_prefill_chunk=config["long_prefill_chunk"],
                 watermark_blocks=config["watermark_blocks"],
                 admit_only_if_whole_prompt_fits=config["admit_only_if_whole_prompt_fits"],
-                order=Order(config["policy"]),
+                order=ORDERS[config["policy"]],
             ),
             self.memory,
         )

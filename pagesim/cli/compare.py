@@ -34,7 +34,14 @@ def compare(
     prompt_tokens: opt.PromptTokens = 512,
     output_tokens: opt.OutputTokens = 128,
     prefix_tokens: opt.PrefixTokens = 1024,
-    samples: opt.Samples = 4,
+    samples: opt.Samples = None,
+    samples_as: opt.SamplesAs = None,
+    beam: opt.Beam = False,
+    order: opt.OrderName = "fcfs",
+    victim: opt.VictimName = None,
+    preempt: opt.PreemptName = None,
+    watermark: opt.WatermarkText = None,
+    host_memory: opt.HostMemory = None,
     prefix_caching: opt.PrefixCaching = None,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,
@@ -45,15 +52,16 @@ def compare(
     40 GB, a queue that never empties.
     """
     from pagesim.cli.progress import progress_bars
-    from pagesim.sim.allocators import ALLOCATORS
+    from pagesim.sim.allocators import ALLOCATORS, CONTENDERS, TITLES
     from pagesim.sim.simulate import compare as run_all
 
     options = opt.typed(context)
     opt.check_all_heeded(context, options)
     prepared = opt.prepare(options)
     names = tuple(dict.fromkeys(allocator or ALLOCATORS))
+    contenders = opt.contenders(options, prepared, names)
     with progress_bars(len(prepared.workload.arrivals)) as tell:
-        comparison = run_all(prepared.workload, names, prepared.settings, tell)
+        comparison = run_all(prepared.workload, contenders, tell)
     if as_json:
         from pagesim.cli.output import print_json
 
@@ -64,6 +72,8 @@ def compare(
     from pagesim.views.console import make_console
 
     console = make_console()
-    header = opt.screen_header("One workload, served from each kind of memory", prepared)
+    titles = TITLES if len(contenders) == len(names) else CONTENDERS
+    title = "One workload, served from each kind of memory"
+    header = opt.screen_header(title, prepared, titles)
     console.print(CompareScreen(comparison, header))
     opt.print_notes(console, prepared.notes)

@@ -4,7 +4,7 @@ Reads what was typed, fills in what was not, and says so; knows nothing about ru
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pagesim.planner.facts import ModelFacts
-    from pagesim.sim.simulate import RunSettings
+    from pagesim.sim.policies import Policies
+    from pagesim.sim.simulate import Contender, RunSettings
     from pagesim.sim.workload import Workload
     from pagesim.views.compare import Header
 
 PAPER_MODEL, PAPER_GPU, PAPER_KV_BYTES = "opt-13b", "a100-sxm-40gb", 12 * 2**30
 DEFAULT_REQUESTS = 1000
-RULES = {
-    "paper": "the paper's: whole prompts, no batch limit, recompute on preemption, 1 % watermark if paged",
-    "engine": "today's engines': chunked prefill, a token budget, recompute on preemption",
+RULES = {  # {0}: what happens to a victim's tokens, {1}: the watermark
+    "paper": "the paper's: whole prompts, no batch limit, {0} on preemption, {1} watermark if paged",
+    "engine": "today's engines': chunked prefill, a token budget, {0} on preemption",
 }
+
+SAMPLES_AS = ("fork", "requests")
 
 WorkloadName = Annotated[str, typer.Argument(help="A built-in workload; `pagesim workloads`.")]
 Trace = Annotated[
@@ -67,10 +70,57 @@ Rules = Annotated[
 ]
 MaxNumSeqs = Annotated[int, typer.Option(help="Engine rules: sequences at once.")]
 MaxTokens = Annotated[int, typer.Option("--max-tokens-per-step", help="Engine rules: budget.")]
+OrderName = Annotated[
+    str,
+    typer.Option(
+        "--order",
+        help="Who is served first: fcfs, shortest-prompt, priority, aged-priority, or FILE:name.",
+    ),
+]
+VictimName = Annotated[
+    str | None,
+    typer.Option(
+        "--victim",
+        help="Who gives way: latest, least-progress, lowest-priority, largest, or FILE:name.  "
+        "[default: latest; where priorities count, lowest-priority]",
+    ),
+]
+PreemptName = Annotated[
+    str | None,
+    typer.Option(
+        "--preempt",
+        help="A victim's tokens: recompute, swap, by-group, cheaper, or FILE:name.  [default: "
+        "recompute; of the paper's rules with --host-memory, by-group]",
+    ),
+]
+WatermarkText = Annotated[
+    str | None,
+    typer.Option(
+        "--watermark",
+        help="Blocks that an admission leaves free: a number, or a share such as 1%.  "
+        "[default: 0; of the paper's rules, 1%]",
+    ),
+]
+HostMemory = Annotated[
+    str | None,
+    typer.Option(help="Memory on each GPU's host to swap to, such as 4GiB.  [default: none]"),
+]
+SamplesAs = Annotated[
+    str | None,
+    typer.Option(
+        "--samples-as",
+        help="Several samples: fork (copy-on-write), or requests (each its own, by prefix cache).  "
+        "[default: paper rules fork, engine rules make requests]",
+    ),
+]
+Beam = Annotated[bool, typer.Option("--beam", help="For samples: search them together as beams.")]
 PromptTokens = Annotated[int, typer.Option(help="For fixed, uniform, samples, shared-prefix.")]
 OutputTokens = Annotated[int, typer.Option(help="For fixed, uniform, samples, shared-prefix.")]
 PrefixTokens = Annotated[int, typer.Option(help="For shared-prefix: the common start.")]
-Samples = Annotated[int, typer.Option(help="For samples: answers to each prompt.")]
+Samples = Annotated[
+    int | None,
+    typer.Option(help="Answers to each prompt.  [default: 1; of the workload samples, 4]"),
+]
 PrefixCaching = Annotated[
     bool | None,
     typer.Option(
@@ -104,7 +154,14 @@ class Options:
     prompt_tokens: int
     output_tokens: int
     prefix_tokens: int
-    samples: int
+    samples: int | None
+    samples_as: str | None
+    beam: bool
+    order: str
+    victim: str | None
+    preempt: str | None
+    watermark: str | None
+    host_memory: str | None
     prefix_caching: bool | None
     seed: int
 
@@ -117,11 +174,12 @@ def typed(context: typer.Context) -> Options:
     return Options(**values)
 
 
+DEFAULT_SAMPLES = 4
+DEFAULT_HOST_MEMORY = "4GiB"  # as early engines had it
 PARAMETRIC = {
     "prompt_tokens": ("fixed", "uniform", "samples", "shared-prefix"),
     "output_tokens": ("fixed", "uniform", "samples", "shared-prefix"),
     "prefix_tokens": ("shared-prefix",),
-    "samples": ("samples",),
 }
 
 
@@ -138,6 +196,10 @@ def check_all_heeded(context: typer.Context, options: Options) -> None:
     for name in ("max_num_seqs", "max_tokens_per_step"):
         if options.rules == "paper" and typed_in(name):
             raise refuse(name, "the paper's rules have no such limit (--rules engine has)")
+    if options.beam and options.samples_as == "requests":
+        raise InputError(
+            "--samples-as requests was given with --beam, and beams always fork; leave one out"
+        )
     if options.rate is None and typed_in("cv"):
         raise refuse("cv", "without --rate all requests wait from the start")
     if options.trace is not None and typed_in("workload"):
@@ -203,6 +265,11 @@ def prepare(options: Options) -> Prepared:
         raise InputError(f"{options.rules!r} are no rules; they are {' or '.join(RULES)}")
     if options.block_size < 1:
         raise InputError(f"block size {options.block_size} was given; it must be 1 or more")
+    if options.samples_as not in (None, *SAMPLES_AS):
+        raise InputError(
+            f"--samples-as {options.samples_as!r} was given; it is {' or '.join(SAMPLES_AS)}"
+        )
+    policies = _policies(options)
     model, gpu = tables.model(options.model), tables.gpu(options.gpu)
     ranks = options.tensor_parallel
     per_rank = kv_bytes_per_token(model, tensor_parallel=ranks, dtype_bytes=model.dtype_bytes)
@@ -214,9 +281,14 @@ def prepare(options: Options) -> Prepared:
             f"{ranks} x {gpu.key}; take a larger GPU, more of them (--tensor-parallel) or --kv-memory"
         )
     workload, max_model_len, notes = _workload(options, model)
-    alike = workload.token_ids_known or (
-        options.rules == "engine" and any(a.request.num_samples > 1 for a in workload.arrivals)
+    forks = options.samples_as == "fork" or (
+        options.samples_as is None and options.rules == "paper"
     )
+    several = any(a.request.num_samples > 1 for a in workload.arrivals)
+    alike = workload.token_ids_known or (several and not forks and not options.beam)
+    host_bytes = _host_bytes(options)
+    if host_bytes and options.host_memory is None:
+        notes.append(f"swapping needs memory on the host: {DEFAULT_HOST_MEMORY} (--host-memory)")
     if not alike and options.prefix_caching:
         notes.append("only lengths are known of these prompts: a prefix cache has nothing to find")
     caching = alike if options.prefix_caching is None else options.prefix_caching
@@ -228,11 +300,14 @@ def prepare(options: Options) -> Prepared:
             placer=options.placer,
             prefix_caching=caching,
             keep_unkeyed_first=options.rules == "engine",
+            host_slots=host_bytes // per_rank,
         ),
         cost=cost_model(model, gpu, tensor_parallel=ranks, dtype_bytes=model.dtype_bytes),
         rules=options.rules,
         max_num_seqs=options.max_num_seqs,
         max_tokens_per_step=options.max_tokens_per_step,
+        policies=policies,
+        fork_samples=forks,
     )
     gpus = gpu.name if ranks == 1 else f"{ranks} x {gpu.name}"
     size = f"{format_gib(kv_bytes)}{'' if ranks == 1 else ' on each GPU'}"
@@ -242,7 +317,8 @@ def prepare(options: Options) -> Prepared:
         ("workload", workload.about),
         ("model", f"{model.name} on {gpus}"),
         ("KV memory", f"{size} = {room}; {shape}"),
-        ("rules", RULES[options.rules]),
+        ("rules", _rules_line(options, policies, host_bytes)),
+        *_policy_lines(options, host_bytes),
         ("again", command_line()),
     )
     described: dict[str, object] = {
@@ -260,9 +336,61 @@ def prepare(options: Options) -> Prepared:
         "placer": options.placer,
         "rules": options.rules,
         "prefix_caching": caching,
+        "fork_samples": forks,
+        "order": policies.order.name,
+        "victim": None if policies.victim is None else policies.victim.name,
+        "preempt": None if policies.preempt is None else policies.preempt.name,
+        "watermark": options.watermark,
+        "host_bytes": host_bytes,
         "command": command_line(),
     }
     return Prepared(workload, settings, lines, tuple(notes), described, per_rank)
+
+
+def _policies(options: Options) -> "Policies":
+    from pagesim.sim import policies as named
+
+    preempt = options.preempt
+    if preempt is None and options.host_memory is not None and options.rules == "engine":
+        preempt = "swap"
+    return named.Policies(
+        order=named.order_named(options.order),
+        victim=None if options.victim is None else named.victim_named(options.victim),
+        preempt=None if preempt is None else named.preempt_mode_named(preempt),
+        watermark=None if options.watermark is None else named.parse_watermark(options.watermark),
+    )
+
+
+def _host_bytes(options: Options) -> int:
+    from pagesim.planner.units import parse_bytes
+
+    if options.host_memory is not None:
+        return parse_bytes(options.host_memory)
+    swaps = options.preempt not in (None, "recompute")
+    return parse_bytes(DEFAULT_HOST_MEMORY) if swaps else 0
+
+
+def _rules_line(options: Options, policies: "Policies", host_bytes: int) -> str:
+    preempt = "by-group" if host_bytes and options.rules == "paper" else "recompute"
+    if policies.preempt is not None:
+        preempt = policies.preempt.name
+    text = "swap groups, recompute single ones" if preempt == "by-group" else preempt
+    return RULES[options.rules].format(text, options.watermark or "1 %")
+
+
+def _policy_lines(options: Options, host_bytes: int) -> "Iterator[tuple[str, str]]":
+    """What was chosen besides the rules."""
+    from pagesim.planner.units import format_gib
+
+    chosen = [] if options.order == "fcfs" else [f"order {options.order}"]
+    if options.victim is not None:
+        chosen.append(f"victim {options.victim}")
+    if options.watermark is not None and options.rules == "engine":
+        chosen.append(f"watermark {options.watermark}")
+    if host_bytes:
+        chosen.append(f"{format_gib(host_bytes)} on the host to swap to")
+    if chosen:
+        yield "policies", ", ".join(chosen)
 
 
 def _kv_bytes(options: Options, model: str, gpu: str) -> int:
@@ -283,8 +411,9 @@ def _kv_bytes(options: Options, model: str, gpu: str) -> int:
 def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, list[str]]:
     """The workload, the longest request allowed, and what to tell about them."""
     from pagesim.sim.traces import read_trace
-    from pagesim.sim.workloads import WorkloadOptions, build_workload, with_arrivals
+    from pagesim.sim.workloads import WorkloadOptions, build_workload, with_arrivals, with_samples
 
+    samples = DEFAULT_SAMPLES if options.beam and options.samples is None else options.samples
     if options.max_model_len is not None and options.max_model_len < 2:
         raise InputError(
             f"max model length {options.max_model_len} was given; it must be 2 or more"
@@ -299,13 +428,17 @@ def _workload(options: Options, model: "ModelFacts") -> tuple["Workload", int, l
             max_model_len=longest,
             cv=options.cv,
             options=WorkloadOptions(
-                options.prompt_tokens, options.output_tokens, options.prefix_tokens, options.samples
+                options.prompt_tokens, options.output_tokens, options.prefix_tokens
             ),
         )
+        if samples is not None:
+            built = with_samples(built, samples, beam=options.beam)
         return built, longest, list(built.notes)
     if options.requests is not None and options.requests < 1:
         raise InputError(f"{options.requests} requests were asked for; it must be 1 or more")
     workload = read_trace(options.trace, limit=options.requests)
+    if samples is not None:
+        workload = with_samples(workload, samples, beam=options.beam)
     notes = list(workload.notes)
     if options.rate is not None:
         if not workload.saturated:
@@ -328,11 +461,38 @@ def print_notes(console: "Console", notes: Sequence[str]) -> None:
         console.print(f"note: {note}", markup=False, highlight=False)
 
 
-def screen_header(title: str, prepared: Prepared) -> "Header":
+def contenders(
+    options: Options, prepared: Prepared, allocators: Sequence[str]
+) -> "list[Contender]":
+    """What is compared. Paged memory serves several samples of a prompt both ways, unless one was asked for."""
+    from dataclasses import replace
+
+    from pagesim.sim.allocators import AS_REQUESTS
+    from pagesim.sim.simulate import Contender
+
+    settings = prepared.settings
+    several = any(a.request.num_samples > 1 for a in prepared.workload.arrivals)
+    found = []
+    for allocator in allocators:
+        if allocator == "paged" and several and not options.beam and options.samples_as is None:
+            forks = replace(settings, fork_samples=True)
+            found.append(Contender(allocator, allocator, forks))
+            caching = options.prefix_caching is not False
+            memory = replace(settings.memory, prefix_caching=caching)
+            requests = replace(settings, memory=memory, fork_samples=False)
+            found.append(Contender(AS_REQUESTS, allocator, requests))
+        else:
+            found.append(Contender(allocator, allocator, settings))
+    return found
+
+
+def screen_header(
+    title: str, prepared: Prepared, titles: "Mapping[str, str] | None" = None
+) -> "Header":
     from pagesim.sim.allocators import TITLES
     from pagesim.views.compare import Header
 
-    return Header(title, prepared.lines, prepared.bytes_per_slot, TITLES)
+    return Header(title, prepared.lines, prepared.bytes_per_slot, titles or TITLES)
 
 
 def command_line() -> str:

@@ -11,9 +11,14 @@ import typer
 from pagesim.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
 
     from pagesim.sim.paper import Row
+
+SHAPE_SHARE = 10  # the shapes are steady with a tenth of the requests
+SHARING_SHARE = 20
 
 
 def paper(
@@ -22,73 +27,137 @@ def paper(
         Path | None,
         typer.Option(help="A file of prompt and output lengths.  [default: the built-in ShareGPT]"),
     ] = None,
+    sharing: Annotated[
+        bool,
+        typer.Option("--sharing", help="What samples and beams save instead (section 6.3)."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Which requests, in which order.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce Figures 2 and 13a of the PagedAttention paper (SOSP 2023); exit code 1 if any row is out."""
-    from pagesim.cli.progress import progress_bars
+    """Reproduce the PagedAttention paper (SOSP 2023): Figures 2, 13a, 18b and 19; exit code 1 if a row is out.
+
+    With --sharing: the memory that parallel samples and beams save, for n = 2, 4 and 6.
+    """
     from pagesim.core.errors import InputError
-    from pagesim.sim.allocators import ALLOCATORS
-    from pagesim.sim.paper import disagreeing, figures, identities, run_all, workload
 
     if not 100 <= requests <= 1_000_000:
         raise InputError(f"{requests} requests were asked for; give 100 to 1,000,000")
+    if sharing:
+        if lengths is not None:
+            raise InputError(
+                "--lengths was given with --sharing, which goes by the built-in ShareGPT and Alpaca; leave one out"
+            )
+        _sharing(requests, seed, as_json=as_json)
+    else:
+        _figures(requests, lengths, seed, as_json=as_json)
+
+
+def _figures(requests: int, lengths: Path | None, seed: int, *, as_json: bool) -> None:
+    from pagesim.cli.progress import progress_bars
+    from pagesim.sim import paper_shapes
+    from pagesim.sim.allocators import ALLOCATORS
+    from pagesim.sim.paper import disagreeing, figures, identities, run_all, workload
+
     about = workload(requests, seed, lengths).about  # bad input is found before any process starts
+    jobs = paper_shapes.all_jobs(max(requests // SHAPE_SHARE, 100), seed)
     with progress_bars(len(ALLOCATORS)) as tell:
         rows = identities() + list(figures(run_all(requests, seed, lengths, tell)))
-    out = disagreeing(rows)
+    with progress_bars(len(jobs)) as tell:
+        served = paper_shapes.run_all(jobs, tell)
+    moved = paper_shapes.moved()
+    claims = paper_shapes.claims(served, moved)
     if as_json:
+        from dataclasses import asdict
+
         from pagesim.cli.output import print_json
 
         print_json(
             {
                 "workload": about,
-                "agrees": not out,
-                "rows": [
-                    {
-                        "group": row.group,
-                        "what": row.what,
-                        "ours": round(row.ours, 4),
-                        "paper": row.printed,
-                        "tolerance": round(row.tolerance, 4),
-                        "unit": row.unit,
-                        "agrees": row.agrees,
-                    }
-                    for row in rows
-                ],
+                "agrees": not disagreeing(rows) and all(holds for _, holds in claims),
+                "rows": [_plain(row) for row in rows],
+                "block_sizes": [asdict(row) for row in served],
+                "preemption": [row._asdict() for row in moved],
+                "shapes": _plain_claims(claims),
             }
         )
     else:
         from pagesim.views.console import make_console
+        from pagesim.views.paper import row_table, shape_tables
 
-        console = make_console()
-        console.print(f"Lengths: {about}", markup=False, highlight=False)
-        console.print(_table(rows, ascii_only=not console.encoding.lower().startswith("utf")))
-        verdict = "all rows agree" if not out else f"{len(out)} of {len(rows)} rows are out"
-        console.print(f"{len(rows)} rows: {verdict}", markup=False, highlight=False)
-    if out:
+        ascii_only = not make_console().encoding.lower().startswith("utf")
+        _show(
+            [
+                f"Lengths: {about}",
+                row_table(rows, ascii_only=ascii_only),
+                "",
+                shape_tables(served, moved),
+                "",
+            ],
+            claims,
+        )
+    _conclude(len(rows), len(disagreeing(rows)), claims, as_json=as_json)
+
+
+def _sharing(requests: int, seed: int, *, as_json: bool) -> None:
+    from pagesim.cli.progress import progress_bars
+    from pagesim.sim import paper_sharing
+
+    count = max(requests // SHARING_SHARE, 100)
+    with progress_bars(len(paper_sharing.PRINTED) * len(paper_sharing.WIDTHS)) as tell:
+        savings = paper_sharing.run_all(count, seed, tell)
+    claims = paper_sharing.claims(savings)
+    if as_json:
+        from dataclasses import asdict
+
+        from pagesim.cli.output import print_json
+
+        values = [asdict(saving) for saving in savings]
+        print_json({"requests": count, "savings": values, "shapes": _plain_claims(claims)})
+    else:
+        from pagesim.views.paper import sharing_table
+
+        note = (
+            "Beams part where drawn candidates make them part, not OPT-13B's: their figures are of the right kind, "
+            "not measurements."
+        )
+        about = f"{count:,} requests of each kind, seed {seed}, OPT-13B with 12 GiB, blocks of 16"
+        _show([about, sharing_table(savings), note, ""], claims)
+    _conclude(0, 0, claims, as_json=as_json)
+
+
+def _show(parts: "Sequence[RenderableType]", claims: "Sequence[tuple[str, bool]]") -> None:
+    from pagesim.views.console import make_console
+    from pagesim.views.paper import claim_list
+
+    console = make_console()
+    for part in (*parts, claim_list(claims)):
+        console.print(part, markup=False, highlight=False)
+
+
+def _conclude(
+    num_rows: int, num_out: int, claims: "Sequence[tuple[str, bool]]", *, as_json: bool
+) -> None:
+    num_out += sum(not holds for _, holds in claims)
+    total = num_rows + len(claims)
+    if not as_json:
+        verdict = "all rows agree" if not num_out else f"{num_out} of {total} rows are out"
+        typer.echo(f"{total} rows: {verdict}")
+    if num_out:
         raise typer.Exit(1)
 
 
-def _table(rows: "list[Row]", *, ascii_only: bool) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
+def _plain(row: "Row") -> dict[str, object]:
+    return {
+        "group": row.group,
+        "what": row.what,
+        "ours": round(row.ours, 4),
+        "paper": row.printed,
+        "tolerance": round(row.tolerance, 4),
+        "unit": row.unit,
+        "agrees": row.agrees,
+    }
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "ours", "due", "within", ""):
-        table.add_column(heading, justify="left" if not heading else "right")
-    group = None
-    for row in rows:
-        if row.group != group:
-            group = row.group
-            table.add_row(Text(group, style="bold"))
-        agrees = Text("agrees", style="green") if row.agrees else Text("OUT", style="bold red")
-        within = "exactly" if not row.tolerance else f"{row.tolerance:.2f}".rstrip("0").rstrip(".")
-        table.add_row(
-            f"  {row.what}",
-            f"{row.ours:,.{row.decimals}f}",
-            f"{row.printed:,.{row.decimals}f}",
-            within if ascii_only or not row.tolerance else f"± {within}",
-            agrees,
-        )
-    return table
+
+def _plain_claims(claims: "Sequence[tuple[str, bool]]") -> list[dict[str, object]]:
+    return [{"what": sentence, "agrees": holds} for sentence, holds in claims]

@@ -24,6 +24,22 @@ def rerun(
     manager: Annotated[
         str | None, typer.Option(help="What if it were your own FILE:Class? Its code is run.")
     ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="What if others were served first? As in `pagesim run`.")
+    ] = None,
+    victim: Annotated[
+        str | None, typer.Option(help="What if others gave way? As in `pagesim run`.")
+    ] = None,
+    preempt: Annotated[
+        str | None,
+        typer.Option(help="What if victims recomputed, or swapped? As in `pagesim run`."),
+    ] = None,
+    watermark: Annotated[
+        str | None, typer.Option(help="What if so many blocks, or such a share, were kept free?")
+    ] = None,
+    host_blocks: Annotated[
+        int | None, typer.Option(help="What if the host had a pool of so many blocks?")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--log", help="Write the new run's events to this file.")
     ] = None,
@@ -37,13 +53,20 @@ def rerun(
     from pagesim.replay.log import LogWriter, encode, log_header, read_log
     from pagesim.replay.report import Meters
     from pagesim.sim.plugin import drive_checked, load_manager
+    from pagesim.sim.policies import parse_watermark
     from pagesim.sim.rerun import Rerun
     from pagesim.sim.simulate import Listener, drive
 
     if block_size is not None and block_size < 1:
         raise InputError(f"block size {block_size} was given; it must be 1 or more")
-    if manager is not None and (block_size is not None or allocator is not None):
-        raise InputError("--manager was given with --block-size or --allocator; it replaces both")
+    if manager is not None and any(
+        option is not None for option in (block_size, allocator, host_blocks)
+    ):
+        raise InputError(
+            "--manager was given with --block-size, --allocator or --host-blocks; it replaces all three"
+        )
+    if host_blocks is not None and host_blocks < 0:
+        raise InputError(f"{host_blocks} host blocks were given; there must be 0 or more")
     if out is not None and out.exists() and out.samefile(log):
         raise InputError(f"--log {out} is the log that is read; name another file")
     read = read_log(log)
@@ -60,7 +83,10 @@ def rerun(
         def apply(self, event: object) -> None:
             lines.append(encode(event))  # type: ignore[arg-type]
 
-    changed = any(option is not None for option in (block_size, allocator, manager))
+    policies = _policies(order, victim, preempt)
+    kept = None if watermark is None else parse_watermark(watermark)
+    memory_options = (block_size, allocator, manager, host_blocks, kept)
+    changed = bool(policies) or any(option is not None for option in memory_options)
     with ExitStack() as stack:
 
         def listeners(geometry: Geometry) -> list[Listener]:
@@ -80,7 +106,13 @@ def rerun(
 
         if changed:
             loop = again.changed(
-                listeners, block_size=block_size, allocator=allocator, manager=made
+                listeners,
+                block_size=block_size,
+                allocator=allocator,
+                manager=made,
+                policies=policies,
+                host_blocks=host_blocks,
+                watermark=kept,
             )
         else:
             loop = again.exactly(listeners)
@@ -100,3 +132,17 @@ def rerun(
             typer.echo(line)
     if same is False:
         raise typer.Exit(1)
+
+
+def _policies(order: str | None, victim: str | None, preempt: str | None) -> dict[str, object]:
+    """Those that were asked for, by name of their field."""
+    from pagesim.sim.policies import order_named, preempt_mode_named, victim_named
+
+    named: dict[str, object] = {}
+    if order is not None:
+        named["order"] = order_named(order)
+    if victim is not None:
+        named["victim"] = victim_named(victim)
+    if preempt is not None:
+        named["preempt"] = preempt_mode_named(preempt)
+    return named

@@ -33,7 +33,14 @@ def run(
     prompt_tokens: opt.PromptTokens = 512,
     output_tokens: opt.OutputTokens = 128,
     prefix_tokens: opt.PrefixTokens = 1024,
-    samples: opt.Samples = 4,
+    samples: opt.Samples = None,
+    samples_as: opt.SamplesAs = None,
+    beam: opt.Beam = False,
+    order: opt.OrderName = "fcfs",
+    victim: opt.VictimName = None,
+    preempt: opt.PreemptName = None,
+    watermark: opt.WatermarkText = None,
+    host_memory: opt.HostMemory = None,
     prefix_caching: opt.PrefixCaching = None,
     log: Annotated[
         Path | None, typer.Option(help="Write every event to this file, .jsonl or .jsonl.gz.")

@@ -26,6 +26,7 @@ from pagesim.core.types import (
     Grant,
     Room,
     SeqId,
+    SwapGrant,
     Usage,
     blocks_for,
 )
@@ -34,11 +35,13 @@ from pagesim.core.types import (
 @dataclass(slots=True, eq=False)
 class BlockTable:
     """One sequence's blocks in logical order. ``writable``: how far it may write without asking;
-    ``num_published``: how many leading blocks are known to the prefix index or came from it."""
+    ``num_published``: how many leading blocks are known to the prefix index or came from it. With ``on_host``
+    all of them are host blocks."""
 
     blocks: list[BlockId]
     writable: int
     num_published: int
+    on_host: bool = False
 
 
 class BlockManager:
@@ -46,6 +49,7 @@ class BlockManager:
 
     ``keep_unkeyed_first`` decides where freed blocks go. On (engines today): blocks without cached content to
     the front of the free queue, blocks with it to the back. Off (the paper, earlier engines): all to the back.
+    ``num_host_blocks`` is the size of the host pool that sequences are swapped to.
     """
 
     can_share = True
@@ -58,10 +62,15 @@ class BlockManager:
         prefix_caching: bool = False,
         keep_unkeyed_first: bool = True,
         free_order: Sequence[BlockId] | None = None,
+        num_host_blocks: int = 0,
     ) -> None:
         if num_blocks < 1 or block_size < 1:
             raise ValueError(f"{num_blocks} blocks of {block_size} slots: both must be 1 or more")
-        self.geometry = Geometry(num_blocks, block_size)
+        if num_host_blocks < 0:
+            raise ValueError(f"{num_host_blocks} host blocks: there must be 0 or more")
+        self.geometry = Geometry(num_blocks, block_size, num_host_blocks)
+        self.can_swap = num_host_blocks > 0
+        self.host_pool = BlockPool(num_host_blocks)
         self._block_size = block_size
         self.can_cache = prefix_caching
         self.pool = BlockPool(num_blocks, free_order)
@@ -82,7 +91,7 @@ class BlockManager:
         return Admission.NOW if self._fits(self._hits(content), room) else Admission.LATER
 
     def never_fits(self, content: Content, room: Room) -> str | None:  # noqa: ARG002 - even a full hit takes its blocks
-        num_blocks, block_size = self.geometry
+        num_blocks, block_size = self.geometry.num_blocks, self._block_size
         needed = blocks_for(max(room.present, room.limit - 1), block_size)
         if needed + room.keep_free <= num_blocks:
             return None
@@ -92,26 +101,18 @@ class BlockManager:
         )
 
     def can_extend(self, targets: Sequence[tuple[SeqId, int]]) -> bool:
-        needed = 0
-        writers: dict[
-            BlockId, int
-        ] = {}  # shared last blocks, and how many of the targets will write them
-        for seq, to in targets:
-            table = self._table(seq)
-            needed += max(blocks_for(to, self._block_size) - len(table.blocks), 0)
-            shared = self._shared_tail(table, to)
-            if shared is not None:
-                writers[shared] = writers.get(shared, 0) + 1
-        for block, count in writers.items():  # the last owner writes in place
-            needed += min(count, self.pool.ref_counts[block] - 1)
-        return needed <= self.pool.num_free
+        return self._blocks_to_extend(targets) <= self.pool.num_free
+
+    def swap_size(self, unit: Sequence[tuple[SeqId, int]]) -> int:
+        return len(self._filled(unit))
 
     def table(self, seq: SeqId) -> Sequence[BlockId]:
         return tuple(self._table(seq).blocks)
 
     def usage(self) -> Usage:
         free = self.pool.num_free
-        return Usage(self.geometry.num_blocks - free, free, self._num_cached_free, free)
+        num_blocks = self.geometry.num_blocks
+        return Usage(num_blocks - free, free, self._num_cached_free, free, self.host_pool.num_free)
 
     # -- commands ----------------------------------------------------------------------------------------
 
@@ -190,19 +191,9 @@ class BlockManager:
         return ForkGrant(Grant(num_tokens, shared=tuple(shared)), source.writable)
 
     def free(self, seq: SeqId) -> Sequence[BlockId]:
-        unheld = self.pool.drop(reversed(self._table(seq).blocks))  # the deep end is evicted first
+        table = self._table(seq)
         del self._tables[seq]
-        keys = self.index.keys
-        keyed = [block for block in unheld if keys[block] is not None] if self.can_cache else []
-        self._num_cached_free += len(keyed)
-        if not self._keep_unkeyed_first:
-            self.pool.put_back(unheld)
-        elif not keyed:
-            self.pool.put_front(unheld)
-        else:
-            self.pool.put_front([block for block in unheld if keys[block] is None])
-            self.pool.put_back(keyed)
-        return unheld
+        return (self._release_host if table.on_host else self._release)(table.blocks)
 
     def reset_cache(self) -> bool:
         if self.pool.num_free < self.geometry.num_blocks:
@@ -210,6 +201,62 @@ class BlockManager:
         self.index.forget(self.pool.free_queue())
         self._num_cached_free = 0
         return True
+
+    # -- swapping ----------------------------------------------------------------------------------------
+
+    def swap_out(self, unit: Sequence[tuple[SeqId, int]]) -> SwapGrant | None:
+        filled = self._filled(unit)
+        if len(filled) > self.host_pool.num_free:
+            return None
+        first_host = self.geometry.num_blocks
+        taken = [first_host + block for block in self.host_pool.take(len(filled))]
+        moved = dict(zip(filled, taken, strict=True))
+        listed: set[BlockId] = set()
+        tables = []
+        for seq, num_tokens in unit:
+            table = self._table(seq)
+            kept = [
+                moved[block] for block in table.blocks[: blocks_for(num_tokens, self._block_size)]
+            ]
+            self.host_pool.share([block - first_host for block in kept if block in listed])
+            listed.update(kept)
+            self._release(table.blocks)
+            self._tables[seq] = BlockTable(kept, num_tokens, 0, on_host=True)
+            tables.append((seq, tuple(kept)))
+        copies = [Copy(block, moved[block], num_slots) for block, num_slots in filled.items()]
+        return SwapGrant(tuple(tables), tuple(copies))
+
+    def swap_in(self, targets: Sequence[tuple[SeqId, int]], keep_free: int) -> SwapGrant | None:
+        filled = self._filled([(seq, self._table(seq).writable) for seq, _ in targets])
+        needed = len(filled) + self._blocks_to_extend(targets)
+        if needed + keep_free > self.pool.num_free:
+            return None
+        taken, evicted = self._take(len(filled))
+        moved = dict(zip(filled, taken, strict=True))
+        listed: set[BlockId] = set()
+        tables = []
+        for seq, _ in targets:
+            table = self._table(seq)
+            blocks = [moved[block] for block in table.blocks]
+            self.pool.share([block for block in blocks if block in listed])
+            listed.update(blocks)
+            self._release_host(table.blocks)
+            self._tables[seq] = BlockTable(blocks, table.writable, 0)
+            tables.append((seq, tuple(blocks)))
+        copies = [Copy(block, moved[block], num_slots) for block, num_slots in filled.items()]
+        return SwapGrant(tuple(tables), tuple(copies), evicted)
+
+    def _filled(self, unit: Sequence[tuple[SeqId, int]]) -> dict[BlockId, int]:
+        """The blocks in which the sequences' first so many tokens lie, and how many slots these fill of each."""
+        block_size = self._block_size
+        filled: dict[BlockId, int] = {}
+        for seq, num_tokens in unit:
+            blocks = self._table(seq).blocks
+            for position in range(blocks_for(num_tokens, block_size)):
+                block = blocks[position]
+                slots = min(num_tokens - position * block_size, block_size)
+                filled[block] = max(filled.get(block, 0), slots)
+        return filled
 
     # -- parts -------------------------------------------------------------------------------------------
 
@@ -245,6 +292,47 @@ class BlockManager:
         ref_counts = self.pool.ref_counts
         return sum(not ref_counts[block] for block in blocks)
 
+    def _release(self, blocks: Sequence[BlockId]) -> list[BlockId]:
+        """One table fewer lists these device blocks; returns those that are free now, deep end first."""
+        unheld = self.pool.drop(reversed(blocks))  # the deep end is evicted first
+        keys = self.index.keys
+        keyed = [block for block in unheld if keys[block] is not None] if self.can_cache else []
+        self._num_cached_free += len(keyed)
+        if not self._keep_unkeyed_first:
+            self.pool.put_back(unheld)
+        elif not keyed:
+            self.pool.put_front(unheld)
+        else:
+            self.pool.put_front([block for block in unheld if keys[block] is None])
+            self.pool.put_back(keyed)
+        return unheld
+
+    def _release_host(self, blocks: Sequence[BlockId]) -> list[BlockId]:
+        first_host = self.geometry.num_blocks
+        unheld = self.host_pool.drop([block - first_host for block in reversed(blocks)])
+        self.host_pool.put_back(unheld)
+        return [first_host + block for block in unheld]
+
+    def _blocks_to_extend(self, targets: Sequence[tuple[SeqId, int]]) -> int:
+        """How many blocks extending all of these takes, one after another; of sequences on the host, once back."""
+        needed = 0
+        # Shared last blocks, and how many of the targets will write them.
+        writers: dict[BlockId, int] = {}
+        for seq, to in targets:
+            table = self._table(seq)
+            needed += max(blocks_for(to, self._block_size) - len(table.blocks), 0)
+            shared = self._shared_tail(table, to)
+            if shared is not None:
+                writers[shared] = writers.get(shared, 0) + 1
+        for block, count in writers.items():  # the last owner writes in place
+            needed += min(count, self._count(block) - 1)
+        return needed
+
+    def _count(self, block: BlockId) -> int:
+        """How many tables list the block."""
+        beyond = block - self.geometry.num_blocks
+        return self.pool.ref_counts[block] if beyond < 0 else self.host_pool.ref_counts[beyond]
+
     def _take(self, count: int) -> tuple[list[BlockId], Sequence[BlockId]]:
         """Take free blocks; those that held cached content forget it (the second result)."""
         taken = self.pool.take(count)
@@ -260,4 +348,4 @@ class BlockManager:
         if to <= table.writable or not offset:
             return None
         block = table.blocks[position]
-        return block if self.pool.ref_counts[block] > 1 else None
+        return block if self._count(block) > 1 else None

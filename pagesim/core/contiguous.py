@@ -49,6 +49,7 @@ class ContiguousManager:
 
     can_share = False
     can_cache = False
+    can_swap = False
 
     def __init__(self, placer: Placer, reservation: Reservation, name: str) -> None:
         self.name = name
@@ -173,6 +174,16 @@ class ContiguousManager:
             )
         copies = (Copy(source.run[0], target.run[0], num_tokens),) if num_tokens else NO_COPIES
         return ForkGrant(Grant(target.reserved, copies=copies), source.reserved)
+
+    def swap_size(self, unit: Sequence[tuple[SeqId, int]]) -> int:  # noqa: ARG002
+        """Nothing: there is no host pool here."""
+        return 0
+
+    def swap_out(self, unit: Sequence[tuple[SeqId, int]]) -> None:
+        """Never: there is no host pool here."""
+
+    def swap_in(self, targets: Sequence[tuple[SeqId, int]], keep_free: int) -> None:
+        """Never: there is no host pool here."""
 
     def free(self, seq: SeqId) -> Sequence[BlockId]:
         run = self._slab(seq).run

@@ -18,7 +18,8 @@ class RequestArrived(NamedTuple):
     """A request came in at ``time_ns``; what follows says whether it was queued or refused.
 
     Everything that was asked for is here, so that a log is enough to serve the same requests again.
-    ``known_output`` is ``None`` where it is not known.
+    ``known_output`` is ``None`` where it is not known. For a beam search ``length_penalty`` is set, in
+    millionths, and ``early_stopping`` says when it stops.
     """
 
     request: str
@@ -32,6 +33,8 @@ class RequestArrived(NamedTuple):
     read_cache: int
     stop_ids: tuple[int, ...]
     known_output: int | None
+    length_penalty: int | None = None
+    early_stopping: str = ""
 
 
 class AbortAsked(NamedTuple):
@@ -90,12 +93,22 @@ class SequencePreempted(NamedTuple):
     """It gave its memory back; ``lost_tokens`` computed tokens have to be computed again.
 
     ``by`` wanted to grow to ``to`` tokens and could not (``to`` 0: a failed step could not be made good).
+    ``way`` is "swap": its tokens are kept on the host, so none is lost; "recompute"; or "host full": it was to
+    be swapped, and the host pool has no room for it, so it recomputes.
     """
 
     seq: int
     lost_tokens: int
     by: int
     to: int
+    way: str
+
+
+class SequenceReturned(NamedTuple):
+    """It was swapped out and runs again, with all ``tokens`` computed tokens it had."""
+
+    seq: int
+    tokens: int
 
 
 class SequenceRequeued(NamedTuple):
@@ -148,6 +161,20 @@ class RunMoved(NamedTuple):
     old: range
     new: range
     wanted: int
+
+
+class TableSwappedOut(NamedTuple):
+    """Its first tokens move to the host: its table now lists these host blocks, and no device block."""
+
+    seq: int
+    blocks: Blocks
+
+
+class TableSwappedIn(NamedTuple):
+    """Its tokens move back: its table now lists these device blocks, and no host block."""
+
+    seq: int
+    blocks: Blocks
 
 
 class TableFreed(NamedTuple):
@@ -214,6 +241,39 @@ class TokensSampled(NamedTuple):
     tokens: tuple[int, ...]
 
 
+class BeamsChosen(NamedTuple):
+    """Beam ``seqs[i]`` goes on as beam ``parents[i]`` did, and then token ``tokens[i]``, its next output.
+
+    ``logprobs``: of all its outputs so far, in micro-nats. A beam that nobody goes on from is dropped.
+    """
+
+    seqs: tuple[int, ...]
+    parents: tuple[int, ...]
+    tokens: tuple[int, ...]
+    logprobs: tuple[int, ...]
+
+
+class HypothesisEnded(NamedTuple):
+    """Beam ``seq``, as it was before this step's choice, and the end token ``token`` are a whole answer, put aside.
+
+    It has ``output_tokens`` tokens with the end token; ``logprob`` in micro-nats. ``kept``: it is among the best.
+    """
+
+    seq: int
+    token: int
+    output_tokens: int
+    logprob: int
+    kept: int
+
+
+class AnswersRanked(NamedTuple):
+    """The search is over. ``seqs[i]`` stands for the i-th best answer, of so many tokens and log-probability."""
+
+    seqs: tuple[int, ...]
+    output_tokens: tuple[int, ...]
+    logprobs: tuple[int, ...]
+
+
 class StepFailed(NamedTuple):
     """The executor did not finish the step; what it planned was undone."""
 
@@ -239,6 +299,7 @@ Event = (
     | SequenceAdmitted
     | AdmissionBlocked
     | SequencePreempted
+    | SequenceReturned
     | SequenceRequeued
     | SequenceForked
     | SequenceFinished
@@ -246,6 +307,8 @@ Event = (
     | BlocksShared
     | BlockReplaced
     | RunMoved
+    | TableSwappedOut
+    | TableSwappedIn
     | TableFreed
     | BlockEvicted
     | BlocksPublished
@@ -255,6 +318,9 @@ Event = (
     | StepPlanned
     | StepDone
     | TokensSampled
+    | BeamsChosen
+    | HypothesisEnded
+    | AnswersRanked
     | StepFailed
     | ClockAdvanced
     | RunEnded
@@ -270,6 +336,7 @@ KINDS: dict[str, type[Event]] = {
     "admitted": SequenceAdmitted,
     "blocked": AdmissionBlocked,
     "preempted": SequencePreempted,
+    "returned": SequenceReturned,
     "requeued": SequenceRequeued,
     "forked": SequenceForked,
     "finished": SequenceFinished,
@@ -277,6 +344,8 @@ KINDS: dict[str, type[Event]] = {
     "shared": BlocksShared,
     "replaced": BlockReplaced,
     "moved": RunMoved,
+    "swapped_out": TableSwappedOut,
+    "swapped_in": TableSwappedIn,
     "freed": TableFreed,
     "evicted": BlockEvicted,
     "published": BlocksPublished,
@@ -286,6 +355,9 @@ KINDS: dict[str, type[Event]] = {
     "planned": StepPlanned,
     "done": StepDone,
     "sampled": TokensSampled,
+    "beams_chosen": BeamsChosen,
+    "hypothesis": HypothesisEnded,
+    "ranked": AnswersRanked,
     "failed": StepFailed,
     "clock": ClockAdvanced,
     "ended": RunEnded,

@@ -30,13 +30,18 @@ def why_refused(request: Request, config: SchedulerConfig, memory: KVCacheManage
     if not _valid_ids(request):
         return f"request {request.id} has a token id outside 0 to 2**63 - 1"
     most = min(config.max_num_seqs, config.max_tokens_per_step)
-    if config.fork_samples and request.num_samples > most:
+    if is_group(request, config) and request.num_samples > most:
         return (
             f"request {request.id} asks for {request.num_samples} samples at once; max_num_seqs and "
             f"max_tokens_per_step allow {most}"
         )
     clause = memory.never_fits(Content(request.prompt), worst_room(request, config, memory))
     return None if clause is None else f"request {request.id} {clause}"
+
+
+def is_group(request: Request, config: SchedulerConfig) -> bool:
+    """Do its samples start as one and fork? Beams always do."""
+    return request.beam is not None or (config.fork_samples and request.num_samples > 1)
 
 
 def stop_length(request: Request, config: SchedulerConfig) -> int:
@@ -55,7 +60,7 @@ def worst_room(request: Request, config: SchedulerConfig, memory: KVCacheManager
     """The most memory the request may come to need; samples that fork share the prompt's full blocks."""
     limit = stop_length(request, config)
     keep_free = config.watermark_blocks if config.watermark_always else 0
-    if config.fork_samples and memory.can_share:
+    if is_group(request, config) and memory.can_share:
         block_size = memory.geometry.block_size
         own = blocks_for(limit - 1, block_size) - len(request.prompt) // block_size
         keep_free += (request.num_samples - 1) * own  # or it could not come back once preempted

@@ -30,7 +30,9 @@ LAWS: dict[str, str] = {
     "progress": "A step with work computes something, the oldest sequence first of all, and every run ends.",
     "clock": "Time never goes back, and step numbers rise by one.",
     "budget": "A step computes at least one token for each of its sequences, and no more than the budget.",
-    "order": "First come, first served: the waiting queue is in arrival order.",
+    "order": "The waiting queue is in the order asked for: under first come, first served, that of arrival.",
+    "atomic": "A group starts, grows, gives way and comes back whole.",
+    "held-back": "Nobody is admitted in a step that preempted, nor while anybody is swapped out.",
     "watermark": "An admission while others run leaves the watermark's blocks free.",
     "rejects-the-impossible": "What cannot fit an empty memory, and only that, is refused, with both sizes.",
     "same-log": "The same input gives the same events, in every process.",
@@ -76,17 +78,27 @@ def check_conservation(manager: KVCacheManager, seqs: Iterable[SeqId]) -> None:
             f"{usage.cached} cached and a hole of {usage.largest_hole} among {usage.free} free blocks",
         )
     held: dict[BlockId, SeqId] = {}
+    in_all = manager.geometry.num_blocks_in_all
     for seq in seqs:
         table = manager.table(seq)
         if len(set(table)) < len(table):
             _broken("conservation", f"sequence {seq} lists a block twice: {list(table)}")
         for block in table:
-            if not 0 <= block < num_blocks:
-                _broken("conservation", f"sequence {seq} lists block {block} of {num_blocks}")
+            if not 0 <= block < in_all:
+                _broken("conservation", f"sequence {seq} lists block {block} of {in_all}")
             held[block] = seq
-    pool = _pool(manager)
+    on_host = {block - num_blocks: seq for block, seq in held.items() if block >= num_blocks}
+    if len(on_host) + usage.host_free != manager.geometry.num_host_blocks:
+        _broken(
+            "conservation",
+            f"{len(on_host)} host blocks are in tables and {usage.host_free} free of "
+            f"{manager.geometry.num_host_blocks}",
+        )
+    pool, host_pool = _pool(manager), _pool(manager, "host_pool")
     if pool is not None:
-        _check_free_queue(pool, held)
+        _check_free_queue(pool, {block: seq for block, seq in held.items() if block < num_blocks})
+    if host_pool is not None:
+        _check_free_queue(host_pool, on_host)
 
 
 def _check_free_queue(pool: BlockPool, held: Mapping[BlockId, SeqId]) -> None:
@@ -110,14 +122,17 @@ def check_refcount(manager: KVCacheManager, seqs: Iterable[SeqId]) -> None:
     listed: Counter[BlockId] = Counter()
     for seq in seqs:
         listed.update(manager.table(seq))
-    pool = _pool(manager)
+    pool, host_pool = _pool(manager), _pool(manager, "host_pool")
     if pool is not None:
-        for block, count in enumerate(pool.ref_counts):
+        counts = pool.ref_counts + ([] if host_pool is None else host_pool.ref_counts)
+        for block, count in enumerate(counts):
             if count != listed[block]:
                 _broken(
                     "refcount", f"block {block} counts {count} and {listed[block]} tables list it"
                 )
         return
+    num_blocks = manager.geometry.num_blocks
+    listed = Counter({block: count for block, count in listed.items() if block < num_blocks})
     granted = manager.usage().granted
     if manager.can_share and granted != len(listed):
         _broken("refcount", f"{granted} blocks are granted and tables list {len(listed)} blocks")
@@ -245,7 +260,7 @@ def check_progress(plan: StepPlan, oldest: SequenceState | None = None) -> None:
     """Of a step planned while there was work. ``oldest``: who must not be passed over, if anybody."""
     if not (plan.sequences or plan.preempted or plan.refused):
         _broken("progress", f"step {plan.step} had work and computes nothing")
-    if oldest is None or oldest in plan.sequences:
+    if oldest is None or any(seq in plan.sequences for seq in oldest.unit):
         return
     if oldest in plan.preempted:
         _broken("progress", f"step {plan.step} preempted the oldest sequence, {oldest.name}")
@@ -284,10 +299,54 @@ def check_budget(plan: StepPlan, budget: int) -> None:
         )
 
 
-def check_order(arrivals: Sequence[int]) -> None:
-    """``arrivals``: the arrival number of each waiting sequence, head first."""
-    if list(arrivals) != sorted(arrivals):
-        _broken("order", f"the queue reads {list(arrivals)}, by number of arrival")
+def check_order(ranks: Sequence[object]) -> None:
+    """``ranks``: what the queue is ordered by, of each waiting sequence, head first; ties by arrival."""
+    if list(ranks) != sorted(ranks):  # type: ignore[type-var]
+        _broken("order", f"the queue reads {list(ranks)}, by rank and number of arrival")
+
+
+class GroupBefore(NamedTuple):
+    """A group as it was before a step was planned: its ``members``, those that ran, and whether each of these
+    had one token to compute."""
+
+    members: tuple[SequenceState, ...]
+    running: tuple[SequenceState, ...]
+    decoding: bool
+
+
+def check_atomic(
+    plan: StepPlan, running: Sequence[SequenceState], groups: Iterable[GroupBefore]
+) -> None:
+    """``running`` and the plan as they are after planning; ``groups`` as they were before. Forked groups only."""
+    for members, ran, decoding in groups:
+        names = [seq.name for seq in members]
+        for what, them in (
+            ("runs", running),
+            ("was admitted", plan.admitted),
+            ("was preempted", plan.preempted),
+            ("was swapped out", plan.swapped_out),
+            ("was swapped in", plan.swapped_in),
+        ):
+            part = [seq for seq in members if seq in them]
+            if part and len(part) < len(members):
+                _broken("atomic", f"of the group {names} only a part {what} in step {plan.step}")
+        grown = [seq for seq in members if seq in plan.sequences]
+        if len(ran) == len(members) and decoding and grown and len(grown) < len(members):
+            _broken("atomic", f"of the group {names} only a part decodes in step {plan.step}")
+        places = [running.index(seq) for seq in members if seq in running]
+        if places and places != list(range(places[0], places[0] + len(members))):
+            _broken("atomic", f"the group {names} is not side by side in the batch: {places}")
+
+
+def check_held_back(plan: StepPlan, num_swapped: int) -> None:
+    """``num_swapped`` groups are on the host after the step was planned."""
+    if plan.preempted and (plan.admitted or plan.swapped_in):
+        _broken("held-back", f"step {plan.step} preempted and let somebody start")
+    if plan.admitted and num_swapped:
+        _broken(
+            "held-back",
+            f"step {plan.step} admitted {plan.admitted[0].name} and {num_swapped} groups are swapped out",
+        )
 
 
 def check_watermark(plan: StepPlan, num_before: int, num_free: int, watermark: int) -> None:
@@ -327,8 +386,8 @@ def check_same_log(one: Sequence[object], other: Sequence[object]) -> None:
         _broken("same-log", f"one run has {len(one)} events and the other {len(other)}")
 
 
-def _pool(manager: KVCacheManager) -> BlockPool | None:
-    pool = getattr(manager, "pool", None)
+def _pool(manager: KVCacheManager, name: str = "pool") -> BlockPool | None:
+    pool = getattr(manager, name, None)
     return pool if isinstance(pool, BlockPool) else None
 
 

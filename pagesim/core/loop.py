@@ -6,6 +6,7 @@ Knows nothing about what executes or whose clock it is: times are integers that 
 from collections.abc import Iterable
 
 from pagesim.core import events as ev
+from pagesim.core.beam import BeamSearch, EarlyStopping
 from pagesim.core.plan import Executor, StepPlan
 from pagesim.core.request import Abort, Refusal, Request, ResetCache
 from pagesim.core.scheduler import Scheduler
@@ -61,7 +62,7 @@ class ServingLoop:
             raise
         if self._emit is not None:
             self._emit(ev.StepDone(plan.step, executor.now_ns))
-        scheduler.commit(plan, result.samples)
+        scheduler.commit(plan, result.samples, result.candidates)
         return plan
 
     def run(self) -> None:
@@ -116,11 +117,16 @@ def arrived(request: Request, time_ns: int) -> ev.RequestArrived:
         int(request.read_cache),
         tuple(sorted(request.stop_ids)),
         request.known_output,
+        None if request.beam is None else round(request.beam.length_penalty * 1e6),
+        "" if request.beam is None else request.beam.early_stopping.value,
     )
 
 
 def request_of(event: ev.RequestArrived) -> Request:
     """The request that arrived."""
+    beam = None
+    if event.length_penalty is not None:
+        beam = BeamSearch(event.length_penalty / 1e6, EarlyStopping(event.early_stopping))
     return Request(
         event.request,
         event.prompt,
@@ -132,4 +138,5 @@ def request_of(event: ev.RequestArrived) -> Request:
         bool(event.read_cache),
         frozenset(event.stop_ids),
         event.known_output,
+        beam,
     )

@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pagesim.core.content import Content
-from pagesim.core.types import Admission, BlockId, ForkGrant, Geometry, Grant, Room, SeqId, Usage
+from pagesim.core.types import (
+    Admission,
+    BlockId,
+    ForkGrant,
+    Geometry,
+    Grant,
+    Room,
+    SeqId,
+    SwapGrant,
+    Usage,
+)
 
 
 class KVCacheManager(Protocol):
@@ -26,6 +36,11 @@ class KVCacheManager(Protocol):
     @property
     def can_cache(self) -> bool:
         """Does ``publish`` make blocks findable for later prompts?"""
+        ...
+
+    @property
+    def can_swap(self) -> bool:
+        """Is there a host pool, so that ``swap_out`` may succeed?"""
         ...
 
     def cached_tokens(self, content: Content) -> int:
@@ -63,6 +78,20 @@ class KVCacheManager(Protocol):
     def fork(self, parent: SeqId, child: SeqId, num_tokens: int) -> ForkGrant | None:
         """Give ``child`` the parent's first ``num_tokens`` tokens: shared (paged), or copied into the memory
         that ``child`` already holds (contiguous). Both must ask again before they write."""
+        ...
+
+    def swap_size(self, unit: Sequence[tuple[SeqId, int]]) -> int:
+        """Host blocks that ``swap_out`` with these arguments would take."""
+        ...
+
+    def swap_out(self, unit: Sequence[tuple[SeqId, int]]) -> SwapGrant | None:
+        """Move sequences to the host pool, all or none: of each its first so many tokens, 1 or more; what it
+        holds beyond them is given up. They hold no device block afterwards and may only be swapped in or freed."""
+        ...
+
+    def swap_in(self, targets: Sequence[tuple[SeqId, int]], keep_free: int) -> SwapGrant | None:
+        """Bring sequences back that were swapped out, all or none, if extending each of them to its target
+        would then succeed and leave ``keep_free`` blocks free. They must be extended before they write."""
         ...
 
     def free(self, seq: SeqId) -> Sequence[BlockId]:

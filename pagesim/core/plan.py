@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from pagesim.core.beam import Candidate
 from pagesim.core.request import Refusal
 from pagesim.core.sequence import SequenceState
 from pagesim.core.types import Copy
@@ -14,27 +15,33 @@ class StepPlan:
     """One step. ``counts[i]`` tokens of ``sequences[i]`` are computed, ending at its ``num_computed``.
 
     An executor runs ``copies`` in order, writes K and V of the whole batch, and only then attends. It returns
-    one token for each entry of ``sampling``; a sequence stands there n times if n samples fork from it.
-    ``cached_tokens`` has an entry for each admitted sequence; ``refused`` are requests that turned out to
-    need more than an empty memory. ``blocked``: the head of the queue waits for
-    memory; ``has_prefill``: some entry is longer than one token; ``has_chunks``: some sequence does not reach
-    its end; ``has_forks``: some leader does and its samples fork. ``num_tokens`` is the sum of ``counts``;
-    ``kv_tokens`` the tokens of K and V that attention reads; ``pairs`` its (query, key) pairs.
+    one token for each entry of ``sampling``; a sequence stands there n times if n samples fork from it. ``beams``
+    are the live beams that go on instead, those of one search next to each other; each gets candidates.
+
+    ``preempted`` are all that gave way, ``swapped_out`` those of them that moved to the host; ``swapped_in`` came
+    back from there. ``cached_tokens`` has an entry for each admitted sequence; ``refused`` are requests that
+    turned out to need more than an empty memory. ``blocked``: the head of the queue waits for memory;
+    ``has_prefill``: some entry is longer than one token; ``has_chunks``: some sequence does not reach its end;
+    ``has_groups``: some sequence does whose samples fork then, or are beams. ``num_tokens`` is the sum of
+    ``counts``; ``kv_tokens`` the tokens of K and V that attention reads; ``pairs`` its (query, key) pairs.
     """
 
     step: int
     sequences: list[SequenceState] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     sampling: list[SequenceState] = field(default_factory=list)
+    beams: list[SequenceState] = field(default_factory=list)
     copies: list[Copy] = field(default_factory=list)
     admitted: list[SequenceState] = field(default_factory=list)
     preempted: list[SequenceState] = field(default_factory=list)
+    swapped_out: list[SequenceState] = field(default_factory=list)
+    swapped_in: list[SequenceState] = field(default_factory=list)
     cached_tokens: dict[SequenceState, int] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     blocked: bool = False
     has_prefill: bool = False
     has_chunks: bool = False
-    has_forks: bool = False
+    has_groups: bool = False
     num_tokens: int = 0
     kv_tokens: int = 0
     pairs: int = 0
@@ -47,9 +54,11 @@ class StepPlan:
 
 
 class StepResult(NamedTuple):
-    """``samples[i]`` is the token sampled for ``plan.sampling[i]``."""
+    """``samples[i]`` is the token sampled for ``plan.sampling[i]``; ``candidates[i]`` are the tokens that may
+    come next in ``plan.beams[i]``, as many as ``beam.num_candidates`` says."""
 
     samples: Sequence[int]
+    candidates: Sequence[Sequence[Candidate]] = ()
 
 
 class Executor(Protocol):

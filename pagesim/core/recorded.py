@@ -8,7 +8,17 @@ from collections.abc import Sequence
 from pagesim.core import events as ev
 from pagesim.core.content import Content
 from pagesim.core.memory import KVCacheManager
-from pagesim.core.types import Admission, BlockId, ForkGrant, Geometry, Grant, Room, SeqId, Usage
+from pagesim.core.types import (
+    Admission,
+    BlockId,
+    ForkGrant,
+    Geometry,
+    Grant,
+    Room,
+    SeqId,
+    SwapGrant,
+    Usage,
+)
 
 
 class Recorded:
@@ -19,6 +29,7 @@ class Recorded:
         self._emit = emit
         self.can_share = memory.can_share
         self.can_cache = memory.can_cache
+        self.can_swap: bool = getattr(memory, "can_swap", False)  # a learner's may leave it out
 
     @property
     def geometry(self) -> Geometry:
@@ -72,6 +83,29 @@ class Recorded:
         if withdrawn:
             self._emit(ev.BlocksWithdrawn(seq, listed(withdrawn)))
         return withdrawn
+
+    def swap_size(self, unit: Sequence[tuple[SeqId, int]]) -> int:
+        return self.memory.swap_size(unit)
+
+    def swap_out(self, unit: Sequence[tuple[SeqId, int]]) -> SwapGrant | None:
+        grant = self.memory.swap_out(unit)
+        if grant is not None:
+            for seq, blocks in grant.tables:
+                self._emit(ev.TableSwappedOut(seq, listed(blocks)))
+            for copy in grant.copies:
+                self._emit(ev.BlockCopied(*copy))
+        return grant
+
+    def swap_in(self, targets: Sequence[tuple[SeqId, int]], keep_free: int) -> SwapGrant | None:
+        grant = self.memory.swap_in(targets, keep_free)
+        if grant is not None:
+            for block in grant.evicted:
+                self._emit(ev.BlockEvicted(block))
+            for seq, blocks in grant.tables:
+                self._emit(ev.TableSwappedIn(seq, listed(blocks)))
+            for copy in grant.copies:
+                self._emit(ev.BlockCopied(*copy))
+        return grant
 
     def free(self, seq: SeqId) -> Sequence[BlockId]:
         released = self.memory.free(seq)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pagesim.core.beam import BeamSearch
+
 NO_STOP_IDS: frozenset[int] = frozenset()
 
 
@@ -15,7 +17,8 @@ class Request:
     (a ``range`` of otherwise unused ids), so a waiting request stays small. A smaller ``priority`` is more
     urgent. ``salt`` and ``adapter`` are part of every prefix-cache key. With ``read_cache`` off the request
     feeds the prefix cache but does not read it. ``known_output`` is the true number of output tokens of each
-    sample; only oracle and power-of-two reservations read it.
+    sample; only oracle and power-of-two reservations read it. With ``beam`` the samples are the beams of one
+    search, not drawn each for itself.
     """
 
     id: str
@@ -28,6 +31,7 @@ class Request:
     read_cache: bool = True
     stop_ids: frozenset[int] = NO_STOP_IDS
     known_output: int | None = None
+    beam: BeamSearch | None = None
 
 
 class Abort(NamedTuple):

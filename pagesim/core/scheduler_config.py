@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from pagesim.core.errors import InputError
-from pagesim.core.policy import Order
+from pagesim.core.order import AGED_PRIORITY, FCFS, PRIORITY, Order
+from pagesim.core.preempt_mode import BY_GROUP, RECOMPUTE, PreemptMode
+from pagesim.core.victim import LATEST, LOWEST_PRIORITY, Victim
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,9 @@ class SchedulerConfig:
     ``long_prefill_chunk`` caps a prefill chunk while more than one sequence is there (0: no cap).
     ``watermark_blocks`` must stay free after an admission, but only while something is running, unless
     ``watermark_always``. ``admit_only_if_whole_prompt_fits`` is a gate, not a reservation. ``fork_samples``:
-    n samples are one group that forks (the paper), not n requests (engines today).
+    n samples are one group that forks (the paper), not n requests (engines today). ``order``, ``victim`` and
+    ``preempt`` are policies; ``victim`` ``None`` is the order's usual one; ``preempt`` only matters to a memory
+    that can swap.
     """
 
     max_num_seqs: int = 256
@@ -24,7 +28,9 @@ class SchedulerConfig:
     watermark_blocks: int = 0
     watermark_always: bool = False
     admit_only_if_whole_prompt_fits: bool = True
-    order: Order = Order.FCFS
+    order: Order = FCFS
+    victim: Victim | None = None
+    preempt: PreemptMode = RECOMPUTE
     fork_samples: bool = False
 
     def __post_init__(self) -> None:
@@ -43,9 +49,19 @@ class SchedulerConfig:
                 "long prompt could never be computed in one step; raise it or allow chunked prefill"
             )
 
+    @property
+    def chosen_victim(self) -> Victim:
+        """The last admitted, or where priorities count, the least urgent, unless another was asked for."""
+        if self.victim is not None:
+            return self.victim
+        return LOWEST_PRIORITY if self.order in (PRIORITY, AGED_PRIORITY) else LATEST
+
 
 def paper_config(max_model_len: int, num_blocks: int, *, watermark: bool) -> SchedulerConfig:
-    """The rules of Kwon et al., SOSP 2023: whole prompts, forking groups, a watermark of 1 % for paged memory."""
+    """The rules of Kwon et al., SOSP 2023: whole prompts, forking groups, a watermark of 1 % for paged memory.
+
+    Where there is a host pool, groups of several sequences are swapped to it and single ones recompute.
+    """
     return SchedulerConfig(
         max_num_seqs=2**31,
         max_tokens_per_step=2**31,
@@ -53,5 +69,6 @@ def paper_config(max_model_len: int, num_blocks: int, *, watermark: bool) -> Sch
         chunked_prefill=False,
         watermark_blocks=num_blocks // 100 if watermark else 0,
         watermark_always=True,
+        preempt=BY_GROUP,
         fork_samples=True,
     )

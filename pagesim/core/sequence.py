@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from pagesim.core.beam import Hypothesis
 from pagesim.core.content import Content
 from pagesim.core.request import Request
 from pagesim.core.types import SeqId
 
 
 class Status(Enum):
-    """FOLLOWING: a sample that is not in the queue itself: it waits with, or is yet to fork from, its leader."""
+    """FOLLOWING: a sample that is not in the queue itself: it waits with, or is yet to fork from, its leader.
+
+    SWAPPED: its tokens, and those of its group, are on the host.
+    """
 
     WAITING = "waiting"
     FOLLOWING = "following"
+    SWAPPED = "swapped"
     RUNNING = "running"
     FINISHED = "finished"
     ABORTED = "aborted"
@@ -37,7 +42,8 @@ class SequenceState:
     a decode step needs nothing from the memory: that is the one comparison a step costs. ``stop_at`` is the
     length at which it ends; from length ``look_at`` on, every token is looked at for a reason to end; ``final``
     is the length it truly ends at, where known. ``order`` numbers submissions and breaks every tie. ``outputs``
-    is the list in ``content``. ``group`` is set only where samples fork.
+    is the list in ``content``. ``group`` is set only where samples fork. ``logprob`` is that of all outputs, in
+    micro-nats, where beams are searched.
     """
 
     seq: SeqId
@@ -58,6 +64,7 @@ class SequenceState:
     finish_reason: FinishReason | None = None
     sample: int = 0
     group: "SampleGroup | None" = None
+    logprob: int = 0
 
     @property
     def num_outputs(self) -> int:
@@ -68,6 +75,16 @@ class SequenceState:
         """The sequences that are admitted and preempted together with this one, itself among them."""
         return (self,) if self.group is None else self.group.members
 
+    @property
+    def active(self) -> "Sequence[SequenceState]":
+        """Those of the unit that compute by themselves: all once it has forked, before that the leader alone."""
+        group = self.group
+        return (self,) if group is None or not group.forked else group.members
+
+    @property
+    def is_beam(self) -> bool:
+        return self.request.beam is not None
+
     def __repr__(self) -> str:
         return f"<{self.name} {self.status.value} {self.num_computed}/{self.num_tokens} tokens computed>"
 
@@ -76,8 +93,10 @@ class SequenceState:
 class SampleGroup:
     """n samples of one prompt that start as one sequence, the leader, and fork when the prompt is computed.
 
-    ``members`` are those that live, in sample order. The group is admitted and preempted as one.
+    ``members`` are those that live, in sample order. The group is admitted and preempted as one. Where they are
+    the beams of a search, ``ended`` are the best answers that have ended so far.
     """
 
     members: list[SequenceState] = field(default_factory=list)
     forked: bool = False
+    ended: tuple[Hypothesis, ...] = ()

@@ -60,7 +60,9 @@ class ShadowMemory:
 
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
-        self._slots: list[PrefixId | None] = [None] * geometry.num_slots
+        self._slots: list[PrefixId | None] = [None] * (
+            geometry.num_blocks_in_all * geometry.block_size
+        )
 
     def slot(self, table: Sequence[BlockId], position: int) -> int:
         """Where a block table puts the token at ``position``. IndexError past the table's end."""

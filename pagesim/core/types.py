@@ -15,14 +15,24 @@ BlockId = int
 
 
 class Geometry(NamedTuple):
-    """The size of a memory: ``num_blocks`` blocks of ``block_size`` slots each."""
+    """The size of a memory: ``num_blocks`` blocks of ``block_size`` slots each, on the device.
+
+    ``num_host_blocks`` more of them lie in host memory, where preempted sequences are swapped to. All blocks
+    have one address space: host blocks are numbered from ``num_blocks`` on.
+    """
 
     num_blocks: int
     block_size: int
+    num_host_blocks: int = 0
 
     @property
     def num_slots(self) -> int:
+        """Slots on the device."""
         return self.num_blocks * self.block_size
+
+    @property
+    def num_blocks_in_all(self) -> int:
+        return self.num_blocks + self.num_host_blocks
 
 
 class Admission(Enum):
@@ -50,7 +60,10 @@ class Room(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Copy the first ``num_slots`` slots of block ``source`` to block ``target``, before this step's writes."""
+    """Copy the first ``num_slots`` slots of block ``source`` to block ``target``, before this step's writes.
+
+    Either may be a host block: a swap is made of such copies.
+    """
 
     source: BlockId
     target: BlockId
@@ -90,15 +103,27 @@ class ForkGrant(NamedTuple):
     parent_writable: int
 
 
+class SwapGrant(NamedTuple):
+    """What moving sequences to the host pool, or back, did: their new tables, and the copies that fill them.
+
+    A block that several of them share moves once and stays shared. ``evicted``: as in ``Grant``.
+    """
+
+    tables: Sequence[tuple[SeqId, Sequence[BlockId]]]
+    copies: Sequence[Copy]
+    evicted: Sequence[BlockId] = NO_BLOCKS
+
+
 class Usage(NamedTuple):
     """What a manager can know of itself, in blocks: ``granted + free == num_blocks``; ``cached`` of the free
     ones hold content that a prefix lookup can find; ``largest_hole`` is the longest run it could hand out
-    to one request (for paged memory, all that is free)."""
+    to one request (for paged memory, all that is free). ``host_free`` of the host's blocks are free."""
 
     granted: int
     free: int
     cached: int
     largest_hole: int
+    host_free: int = 0
 
 
 def blocks_for(num_tokens: int, block_size: int) -> int:

@@ -28,6 +28,7 @@ class LatencyMeter:
         self.num_finished_sequences = 0
         self.num_aborted = 0  # requests
         self.num_preemptions = 0
+        self.num_swaps = 0  # of the preemptions, those that moved the tokens to the host
         self.lost_tokens = 0
         self.output_tokens = 0
         self.prompt_tokens = 0  # of admitted requests, each counted once
@@ -51,10 +52,12 @@ class LatencyMeter:
             ev.RequestRefused: self._refused,
             ev.SequenceAdmitted: self._admitted,
             ev.SequencePreempted: self._preempted,
+            ev.SequenceReturned: self._returned,
             ev.SequenceRequeued: self._requeued,
             ev.SequenceForked: self._forked,
             ev.SequenceFinished: self._finished,
             ev.TokensSampled: self._sampled,
+            ev.BeamsChosen: self._beams,
             ev.StepPlanned: self._planned,
             ev.StepDone: self._done,
             ev.StepFailed: self._failed,
@@ -110,8 +113,12 @@ class LatencyMeter:
 
     def _preempted(self, event: ev.SequencePreempted) -> None:
         self.num_preemptions += 1
+        self.num_swaps += event.way == "swap"
         self.lost_tokens += event.lost_tokens
         self._leave(event.seq)
+
+    def _returned(self, event: ev.SequenceReturned) -> None:
+        self._enter(event.seq, self._progress[event.seq])
 
     def _requeued(self, event: ev.SequenceRequeued) -> None:
         self._leave(event.seq)
@@ -131,7 +138,12 @@ class LatencyMeter:
     def _clock(self, event: ev.ClockAdvanced | ev.RunEnded) -> None:
         self.time_ns = event.time_ns
 
-    def _sampled(self, event: ev.TokensSampled) -> None:
+    def _beams(self, event: ev.BeamsChosen) -> None:
+        for seq in event.seqs:
+            self._enter(seq, self._progress[seq])
+        self._sampled(event)
+
+    def _sampled(self, event: ev.TokensSampled | ev.BeamsChosen) -> None:
         self.output_tokens += len(event.tokens)
         if self._awaited:
             got = set(event.seqs)

@@ -1,6 +1,6 @@
 """A run on disk: a header line, then one event a line, as JSON arrays; ``.gz`` is compressed.
 
-    {"pagesim_log": 1, "memory": {...}, "command": "...", "kinds": {"taken": ["seq", "blocks", "wanted"], ...}}
+    {"pagesim_log": 2, "memory": {...}, "command": "...", "kinds": {"taken": ["seq", "blocks", "wanted"], ...}}
     ["taken", 0, [7, 1], 32]
 
 Knows nothing about what the events mean. Files are byte-identical for the same run, compressed or not.
@@ -22,7 +22,7 @@ from pagesim.core.errors import InputError
 from pagesim.core.token_ids import ChainedRanges
 from pagesim.core.types import Geometry
 
-LOG_VERSION = 1
+LOG_VERSION = 2
 FLUSH_EVERY = 512
 
 Json = dict[str, object]
@@ -355,16 +355,22 @@ def _read_header(path: Path, line: bytes) -> Json:
         raise InputError(
             f"{path.name} is a log of version {version!r} and this pagesim reads up to {LOG_VERSION}; update pagesim"
         )
+    if version < LOG_VERSION:
+        raise InputError(
+            f"{path.name} is a log of version {version} and this pagesim reads version {LOG_VERSION}: preemptions say "
+            "more now; record the run again"
+        )
     return dict(header)
 
 
 def _geometry(path: Path, header: Json) -> Geometry:
     memory = header.get("memory")
     if not isinstance(memory, dict) or not all(
-        isinstance(memory.get(name), int) and memory[name] > 0 for name in Geometry._fields
+        isinstance(memory.get(name), int) and memory[name] >= least
+        for name, least in zip(Geometry._fields, (1, 1, 0), strict=True)
     ):
         raise InputError(f"{path.name} has no memory size in its first line; record the run again")
-    return Geometry(memory["num_blocks"], memory["block_size"])
+    return Geometry(*[memory[name] for name in Geometry._fields])
 
 
 def replayed(log: RunLog) -> Iterator[ev.Event]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pagesim.core import events as ev
 from pagesim.core.types import BlockId, Geometry, SeqId
-from pagesim.replay.run_state import RunState
+from pagesim.replay.run_state import RunState, SequenceView
 
 
 class Holder(NamedTuple):
@@ -22,7 +22,8 @@ class Holder(NamedTuple):
 
 
 class MemoryMap(NamedTuple):
-    """Who holds which blocks at ``time_ns``; ``cached`` are findable blocks, held or free."""
+    """Who holds which blocks at ``time_ns``; ``cached`` are findable blocks, held or free. ``swapped`` are those
+    whose tokens are on the host; their tables list host blocks."""
 
     time_ns: int
     step: int
@@ -30,23 +31,26 @@ class MemoryMap(NamedTuple):
     holders: tuple[Holder, ...]
     cached: frozenset[BlockId]
     waiting: int
+    swapped: tuple[Holder, ...] = ()
 
 
 def memory_map(state: RunState) -> MemoryMap:
-    holders = tuple(
-        Holder(
-            view.seq,
-            view.name,
-            view.table if isinstance(view.table, range) else tuple(view.table),
-            view.written,
-            view.wanted,
-        )
-        for view in state.sequences.values()
-        if len(view.table)
-    )
+    holding = [view for view in state.sequences.values() if len(view.table)]
+    first_host = state.geometry.num_blocks
     return MemoryMap(
-        state.time_ns, state.step, state.geometry, holders, frozenset(state.cached), state.waiting
+        state.time_ns,
+        state.step,
+        state.geometry,
+        tuple([_holder(view) for view in holding if view.table[0] < first_host]),
+        frozenset(state.cached),
+        state.waiting,
+        tuple([_holder(view) for view in holding if view.table[0] >= first_host]),
     )
+
+
+def _holder(view: SequenceView) -> Holder:
+    table = view.table if isinstance(view.table, range) else tuple(view.table)
+    return Holder(view.seq, view.name, table, view.written, view.wanted)
 
 
 def changed_blocks(event: object, before: RunState) -> frozenset[BlockId]:
@@ -56,6 +60,8 @@ def changed_blocks(event: object, before: RunState) -> frozenset[BlockId]:
             return _written_blocks(event, before)
         case ev.TableFreed():
             return frozenset(before.sequences[event.seq].table)
+        case ev.TableSwappedOut() | ev.TableSwappedIn():
+            return frozenset(before.sequences[event.seq].table) | frozenset(event.blocks)
         case ev.BlockReplaced():
             return frozenset((event.old, event.new))
         case ev.RunMoved():

@@ -35,7 +35,7 @@ class RunReport:
 
     ``mean_requests`` and ``mean_sequences`` are means over the window's steps of requests (sequences) that
     hold memory; the waste split likewise. ``hit_rate``: cached tokens per prompt token, each request counted
-    once, at its first admission (``None`` before any).
+    once, at its first admission (``None`` before any). ``num_swaps`` of the preemptions were swaps.
     """
 
     num_requests: int
@@ -45,6 +45,7 @@ class RunReport:
     num_aborted: int
     num_finished_sequences: int
     num_preemptions: int
+    num_swaps: int
     lost_tokens: int
     num_steps: int
     duration_s: float
@@ -101,6 +102,7 @@ class Meters:
             num_aborted=latency.num_aborted,
             num_finished_sequences=latency.num_finished_sequences,
             num_preemptions=latency.num_preemptions,
+            num_swaps=latency.num_swaps,
             lost_tokens=latency.lost_tokens,
             num_steps=self.waste.num_steps,
             duration_s=duration,

@@ -16,8 +16,10 @@ from pagesim.core.types import BlockId, Geometry, SeqId
 class SequenceView:
     """What the log says of one sequence.
 
-    ``status`` is waiting, running, length, stop or abort. ``written`` counts its slots that hold, or are
-    planned to hold, K and V. ``wanted`` slots were asked for. ``epoch`` says which state may change it.
+    ``status`` is waiting, running, swapped, length, stop or abort. ``written`` counts its slots that hold, or
+    are planned to hold, K and V. ``wanted`` slots were asked for. ``logprob`` is a beam's, in micro-nats.
+    ``forked``: it is of a group, which moves as one.
+    ``epoch`` says which state may change it.
     """
 
     seq: SeqId
@@ -31,11 +33,16 @@ class SequenceView:
     preemptions: int = 0
     wanted: int = 0
     table: list[BlockId] | range = field(default_factory=list)
+    logprob: int | None = None
+    forked: bool = False
     epoch: int = 0
 
     @property
     def name(self) -> str:
-        return self.request if not self.sample else f"{self.request}.{self.sample}"
+        """As ``r1``, ``r1.2``; the first of several beams is ``r1.0``, from the first choice on."""
+        if not self.sample and self.logprob is None:
+            return self.request
+        return f"{self.request}.{self.sample}"
 
     @property
     def tokens(self) -> int:
@@ -46,9 +53,12 @@ class SequenceView:
 class RunState:
     """Apply events in order. Ended sequences are kept only if ``keep_ended``.
 
-    ``ref_counts`` has an entry for each held block; of a contiguous run, only its first slot stands there.
+    ``ref_counts`` has an entry for each held block, on the device or the host; of a contiguous run, only its
+    first slot stands there. ``num_held`` counts those on the device, ``num_host_held`` those on the host.
     ``cached`` are findable blocks, held or free, in order of publication. ``running`` and ``waiting`` are in
-    the scheduler's order as far as the events tell it: running by admission.
+    the scheduler's order as far as the events tell it: running by admission. ``searches`` are the arrivals
+    of beam searches by request. ``moving``: beams that have been chosen to go on as another one, and whose
+    tables do not say so yet.
     """
 
     def __init__(self, geometry: Geometry, *, keep_ended: bool = False) -> None:
@@ -58,6 +68,7 @@ class RunState:
         self.in_step = False  # between a step's plan and its end
         self.waiting = 0
         self.num_held = 0  # blocks
+        self.num_host_held = 0
         self.num_arrived = 0
         self.num_refused = 0
         self.num_finished = 0
@@ -68,12 +79,18 @@ class RunState:
         self.cached: dict[BlockId, None] = {}
         self.ended: dict[SeqId, SequenceView] = {}
         self.planned: ev.StepPlanned | None = None  # the step that was planned last
+        self.searches: dict[str, ev.RequestArrived] = {}
+        self.moving: frozenset[SeqId] = frozenset()
         self._keep_ended = keep_ended
         self._epoch = 0
 
     @property
     def num_free(self) -> int:
         return self.geometry.num_blocks - self.num_held
+
+    @property
+    def num_host_free(self) -> int:
+        return self.geometry.num_host_blocks - self.num_host_held
 
     def apply(self, event: ev.Event) -> None:
         handler = _HANDLERS.get(type(event))
@@ -89,6 +106,7 @@ class RunState:
         twin.ref_counts = self.ref_counts.copy()
         twin.cached = self.cached.copy()
         twin.ended = self.ended.copy()
+        twin.searches = self.searches.copy()
         twin._epoch = _next_epoch()
         self._epoch = _next_epoch()
         return twin
@@ -117,6 +135,8 @@ class RunState:
             self.ref_counts,
             list(self.cached),
             self.planned,
+            self.searches,
+            self.moving,
         )
 
     # -- one small function an event kind ----------------------------------------------------------------
@@ -130,8 +150,10 @@ class RunState:
             self.sequences[seq] = view
         return view
 
-    def _arrived(self, _: ev.RequestArrived) -> None:
+    def _arrived(self, event: ev.RequestArrived) -> None:
         self.num_arrived += 1
+        if event.length_penalty is not None:
+            self.searches[event.request] = event
 
     def _refused(self, _: ev.RequestRefused) -> None:
         self.num_refused += 1
@@ -159,6 +181,10 @@ class RunState:
         self.num_preemptions += 1
         self.running.pop(event.seq, None)
 
+    def _returned(self, event: ev.SequenceReturned) -> None:
+        self._own(event.seq).status = "running"
+        self.running[event.seq] = None
+
     def _requeued(self, event: ev.SequenceRequeued) -> None:
         self._own(event.seq).status = "waiting"
         self.running.pop(event.seq, None)
@@ -175,8 +201,10 @@ class RunState:
 
     def _forked(self, event: ev.SequenceForked) -> None:
         child = self._own(event.child)
+        child.forked = self._own(event.parent).forked = True
         child.status = "running"
         child.written = event.tokens
+        self.moving -= {event.child}
         self.running[event.child] = None
         if not child.outputs:  # else it forked before, was preempted, and comes back
             child.outputs = self.sequences[event.parent].outputs
@@ -198,11 +226,15 @@ class RunState:
             return
         assert isinstance(view.table, list)
         view.table += blocks
+        num_blocks = self.geometry.num_blocks
         for block in blocks:
             count = counts.get(block, 0)
             counts[block] = count + 1
             if not count:
-                self.num_held += 1
+                if block < num_blocks:
+                    self.num_held += 1
+                else:
+                    self.num_host_held += 1
 
     def _replaced(self, event: ev.BlockReplaced) -> None:
         table = self._own(event.seq).table
@@ -218,15 +250,26 @@ class RunState:
         self._append(view, event.new)
         view.wanted = event.wanted
 
+    def _swapped(self, event: ev.TableSwappedOut | ev.TableSwappedIn) -> None:
+        view = self._own(event.seq)
+        self._drop_all(view)
+        view.table = []
+        self._append(view, event.blocks)
+        if isinstance(event, ev.TableSwappedOut):
+            view.status = "swapped"
+
     def _freed(self, event: ev.TableFreed) -> None:
         view = self._own(event.seq)
+        self._drop_all(view)
+        view.table = []
+        view.wanted = view.written = 0
+
+    def _drop_all(self, view: SequenceView) -> None:
         if isinstance(view.table, range):
             self._drop(view.table.start, len(view.table))
         else:
             for block in view.table:
                 self._drop(block, 1)
-        view.table = []
-        view.wanted = view.written = 0
 
     def _drop(self, block: BlockId, size: int) -> None:
         count = self.ref_counts[block] - 1
@@ -234,7 +277,10 @@ class RunState:
             self.ref_counts[block] = count
         else:
             del self.ref_counts[block]
-            self.num_held -= size
+            if block < self.geometry.num_blocks:
+                self.num_held -= size
+            else:
+                self.num_host_held -= size
 
     def _published(self, event: ev.BlocksPublished) -> None:
         for block in event.blocks:
@@ -275,6 +321,20 @@ class RunState:
                 view = self._own(seq)
             view.outputs += 1
 
+    def _beams(self, event: ev.BeamsChosen) -> None:
+        for seq, logprob in zip(event.seqs, event.logprobs, strict=True):
+            view = self._own(seq)
+            view.outputs += 1
+            view.logprob = logprob
+        parents = zip(event.seqs, event.parents, strict=True)
+        self.moving = frozenset([seq for seq, parent in parents if seq != parent])
+
+    def _ranked(self, event: ev.AnswersRanked) -> None:
+        ranked = zip(event.seqs, event.output_tokens, event.logprobs, strict=True)
+        for seq, output_tokens, logprob in ranked:
+            view = self._own(seq)
+            view.outputs, view.logprob = output_tokens, logprob
+
     def _done(self, event: ev.StepDone) -> None:
         self.time_ns = event.time_ns
         self.in_step = False
@@ -297,6 +357,7 @@ _HANDLERS: dict[type[ev.Event], Callable[..., None]] = {
     ev.RequestSubmitted: RunState._submitted,
     ev.SequenceAdmitted: RunState._admitted,
     ev.SequencePreempted: RunState._preempted,
+    ev.SequenceReturned: RunState._returned,
     ev.SequenceRequeued: RunState._requeued,
     ev.SequenceFinished: RunState._finished,
     ev.SequenceForked: RunState._forked,
@@ -304,6 +365,8 @@ _HANDLERS: dict[type[ev.Event], Callable[..., None]] = {
     ev.BlocksShared: RunState._shared,
     ev.BlockReplaced: RunState._replaced,
     ev.RunMoved: RunState._moved,
+    ev.TableSwappedOut: RunState._swapped,
+    ev.TableSwappedIn: RunState._swapped,
     ev.TableFreed: RunState._freed,
     ev.BlocksPublished: RunState._published,
     ev.BlocksWithdrawn: RunState._withdrawn,
@@ -312,6 +375,8 @@ _HANDLERS: dict[type[ev.Event], Callable[..., None]] = {
     ev.StepPlanned: RunState._planned,
     ev.StepFailed: RunState._failed,
     ev.TokensSampled: RunState._sampled,
+    ev.BeamsChosen: RunState._beams,
+    ev.AnswersRanked: RunState._ranked,
     ev.StepDone: RunState._done,
     ev.ClockAdvanced: RunState._clock,
     ev.RunEnded: RunState._clock,

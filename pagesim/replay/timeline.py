@@ -15,13 +15,14 @@ from pagesim.core.types import SeqId
 
 
 class Phase(IntEnum):
-    """What a sequence does; PREEMPTED is waiting after having run."""
+    """What a sequence does; PREEMPTED is waiting after having run, SWAPPED that with its tokens on the host."""
 
     WAITING = 0
     PREFILL = 1
     DECODING = 2
     PREEMPTED = 3
     ENDED = 4
+    SWAPPED = 5
 
 
 class Span(NamedTuple):
@@ -48,14 +49,20 @@ class TimelineFold:
         self.step_ends = array("q")
         self._lanes: dict[SeqId, array[int]] = {}
         self._prefilling: dict[SeqId, None] = {}
+        self._swapped_prefills: dict[
+            SeqId, None
+        ] = {}  # they go on with their prompts when they return
         self._handlers: dict[type[ev.Event], Callable[..., None]] = {
             ev.RequestSubmitted: self._submitted,
             ev.SequenceAdmitted: self._admitted,
             ev.SequenceForked: self._forked,
             ev.SequencePreempted: self._preempted,
+            ev.TableSwappedOut: self._swapped_out,
+            ev.SequenceReturned: self._returned,
             ev.SequenceRequeued: self._requeued,
             ev.SequenceFinished: self._finished,
             ev.TokensSampled: self._sampled,
+            ev.BeamsChosen: self._sampled,
             ev.StepPlanned: self._planned,
             ev.StepDone: self._done,
         }
@@ -113,7 +120,19 @@ class TimelineFold:
     def _forked(self, event: ev.SequenceForked) -> None:
         self._enter(event.child, Phase.DECODING)
 
+    def _swapped_out(self, event: ev.TableSwappedOut) -> None:
+        self._enter(event.seq, Phase.SWAPPED)
+
+    def _returned(self, event: ev.SequenceReturned) -> None:
+        was_prefilling = event.seq in self._swapped_prefills
+        self._swapped_prefills.pop(event.seq, None)
+        if was_prefilling:
+            self._prefilling[event.seq] = None
+        self._enter(event.seq, Phase.PREFILL if was_prefilling else Phase.DECODING)
+
     def _preempted(self, event: ev.SequencePreempted) -> None:
+        if event.seq in self._prefilling and event.way == "swap":
+            self._swapped_prefills[event.seq] = None
         self._prefilling.pop(event.seq, None)
         self._enter(event.seq, Phase.PREEMPTED)
 
@@ -125,7 +144,7 @@ class TimelineFold:
         self._prefilling.pop(event.seq, None)
         self._enter(event.seq, Phase.ENDED)
 
-    def _sampled(self, event: ev.TokensSampled) -> None:
+    def _sampled(self, event: ev.TokensSampled | ev.BeamsChosen) -> None:
         if self._prefilling:
             got = set(event.seqs)
             for seq in [seq for seq in self._prefilling if seq in got]:

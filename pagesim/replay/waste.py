@@ -52,6 +52,7 @@ class WasteMeter:
 
     def __init__(self, geometry: Geometry) -> None:
         self._num_slots = geometry.num_slots
+        self._num_blocks = geometry.num_blocks
         self._block_size = geometry.block_size
         self._holdings: dict[SeqId, _Holding] = {}
         self._ref_counts: dict[BlockId, int] = {}
@@ -71,6 +72,9 @@ class WasteMeter:
             ev.BlockReplaced: self._replaced,
             ev.BlockCopied: self._copied,
             ev.RunMoved: self._moved,
+            ev.TableSwappedOut: self._swapped_out,
+            ev.TableSwappedIn: self._swapped_in,
+            ev.SequenceReturned: self._returned,
             ev.TableFreed: self._freed,
             ev.SequenceAdmitted: self._admitted,
             ev.SequenceForked: self._forked,
@@ -180,16 +184,44 @@ class WasteMeter:
         self._granted += self._block_size
 
     def _copied(self, event: ev.BlockCopied) -> None:
-        self._used += event.slots
+        if event.target < self._num_blocks:
+            self._used += event.slots
 
     def _admitted(self, event: ev.SequenceAdmitted) -> None:
         self._holding(event.seq).written = event.cached_tokens
 
     def _forked(self, event: ev.SequenceForked) -> None:
-        self._holding(event.child).written = event.tokens
+        holding = self._holding(event.child)
+        if isinstance(
+            holding.blocks, range
+        ):  # a beam's slab is copied over: the copies tell all of it anew
+            self._used -= holding.written
+        holding.written = event.tokens
+
+    def _swapped_out(self, event: ev.TableSwappedOut) -> None:
+        """It holds nothing on the device; the host's memory is not what is split here."""
+        self._give_back(self._holdings.pop(event.seq))
+
+    def _swapped_in(self, event: ev.TableSwappedIn) -> None:
+        """What its blocks hold is told by the copies that follow."""
+        holding = self._holding(event.seq)
+        holding.blocks = list(event.blocks)
+        for block in event.blocks:
+            count = self._ref_counts.get(block, 0)
+            self._ref_counts[block] = count + 1
+            if not count:
+                self._since[block] = self.num_steps
+                self._granted += self._block_size
+
+    def _returned(self, event: ev.SequenceReturned) -> None:
+        self._holding(event.seq).written = event.tokens
 
     def _freed(self, event: ev.TableFreed) -> None:
-        holding = self._holdings.pop(event.seq)
+        holding = self._holdings.pop(event.seq, None)
+        if holding is not None:  # else its blocks were the host's
+            self._give_back(holding)
+
+    def _give_back(self, holding: _Holding) -> None:
         blocks, written, size = holding.blocks, holding.written, self._block_size
         if isinstance(blocks, range):
             self._free_run(holding, blocks)

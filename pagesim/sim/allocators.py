@@ -35,11 +35,22 @@ TITLES = {
     "paged": "paged",
 }
 ALLOCATORS = tuple(TITLES)
+AS_REQUESTS = "paged-requests"
+"""In a comparison: paged memory where n samples of a prompt are n requests that share through the prefix cache."""
+CONTENDERS = {
+    **TITLES,
+    "paged": "paged, samples fork (copy-on-write)",
+    AS_REQUESTS: "paged, samples are requests (prefix cache)",
+}
+"""Titles where several samples of a prompt are served both ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """The memory of a run: ``num_slots`` token slots, in blocks of ``block_size`` if paged."""
+    """The memory of a run: ``num_slots`` token slots, in blocks of ``block_size`` if paged.
+
+    ``host_slots`` more lie on the host for swapping; only paged memory uses them.
+    """
 
     num_slots: int
     block_size: int = 16
@@ -47,6 +58,7 @@ class MemorySettings:
     placer: str = "buddy"
     prefix_caching: bool = False
     keep_unkeyed_first: bool = True
+    host_slots: int = 0
 
 
 def build_memory(
@@ -63,17 +75,20 @@ def build_memory(
                 f"a KV memory of {settings.num_slots} tokens is smaller than one block of {settings.block_size}; "
                 "give it more memory or a smaller block size"
             )
-        if num_blocks > MOST_BLOCKS:
-            raise InputError(
-                f"a KV memory of {settings.num_slots:,} tokens is {num_blocks:,} blocks of {settings.block_size}; at "
-                f"most {MOST_BLOCKS:,} are simulated: give it less memory or larger blocks"
-            )
+        for slots, where in ((settings.num_slots, "KV"), (settings.host_slots, "host")):
+            if slots // settings.block_size > MOST_BLOCKS:
+                raise InputError(
+                    f"a {where} memory of {slots:,} tokens is {slots // settings.block_size:,} blocks of "
+                    f"{settings.block_size}; at most {MOST_BLOCKS:,} are simulated: give it less memory or larger "
+                    "blocks"
+                )
         return BlockManager(
             num_blocks,
             settings.block_size,
             prefix_caching=settings.prefix_caching,
             keep_unkeyed_first=settings.keep_unkeyed_first,
             free_order=free_order,
+            num_host_blocks=settings.host_slots // settings.block_size,
         )
     if settings.num_slots < 1:
         raise InputError("the KV memory holds not even one token; give it more memory")

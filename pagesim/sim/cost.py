@@ -7,6 +7,7 @@ activations, and kernels that do worse at odd shapes. Every layer counts as full
 windows too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -92,6 +93,13 @@ class CostModel:
         longer_fs += copied_slots * self.copied_slot_fs + host_slots * self.host_slot_fs
         fixed_ns = copies * self.copy_launch_ns + host_blocks * self.host_block_ns
         return self.overhead_ns + fixed_ns + (longer_fs + 500_000) // 1_000_000
+
+    def recompute_ns(self, lengths: Sequence[int]) -> int:
+        """Nanoseconds to compute sequences of these lengths again: what a step of their own takes
+        over its overhead."""
+        tokens = sum(lengths)
+        pairs = sum([length * (length + 1) // 2 for length in lengths])
+        return self.step_ns(tokens, tokens, pairs) - self.overhead_ns
 
     def host_copy_ns(self, slots: int, blocks: int) -> int:
         """Nanoseconds to move ``slots`` slots in ``blocks`` blocks one way between host and

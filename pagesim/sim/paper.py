@@ -4,11 +4,8 @@ P is Kwon et al., "Efficient Memory Management for Large Language Model Serving 
 2023. ``PRINTED`` holds figures read from the paper and the tolerance that is fair, nothing else.
 """
 
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import cpu_count, get_context
 from pathlib import Path
 from random import Random
 
@@ -21,6 +18,7 @@ from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, simulate
 from pagesim.sim.traces import read_trace
+from pagesim.sim.workers import Tell, do_all, num_cores
 from pagesim.sim.workload import Arrival, Workload
 from pagesim.sim.workloads import build_workload
 
@@ -123,10 +121,10 @@ def workload(requests: int, seed: int, lengths: Path | None) -> Workload:
     return Workload(lengths.name, about, arrivals, saturated=True)
 
 
-def run_one(job: tuple[str, int, int, Path | None]) -> tuple[str, RunReport]:
+def run_one(job: tuple[str, int, int, Path | None], _tell: Tell) -> RunReport:
     """One allocator's run, in whatever process."""
     allocator, requests, seed, lengths = job
-    return allocator, simulate(workload(requests, seed, lengths), allocator, settings()).report
+    return simulate(workload(requests, seed, lengths), allocator, settings()).report
 
 
 def run_all(
@@ -138,26 +136,13 @@ def run_all(
     """
     jobs = [(name, requests * STEADIER.get(name, 1), seed, lengths) for name in ALLOCATORS]
     reports: dict[str, RunReport] = {}
-    with _interrupts_are_ours():
-        pool = get_context("spawn").Pool(min(len(jobs), cpu_count() or 1))
-    with pool:  # leaving it, also by an interrupt, ends the processes
-        for name, report in pool.imap_unordered(run_one, jobs):
-            reports[name] = report
-            tell("runs", len(reports))
+
+    def finished(number: int, report: RunReport) -> None:
+        reports[ALLOCATORS[number]] = report
+        tell("runs", len(reports))
+
+    do_all(run_one, jobs, num_cores(), told=lambda *_: None, finished=finished)
     return {name: reports[name] for name in ALLOCATORS}
-
-
-@contextmanager
-def _interrupts_are_ours() -> Iterator[None]:
-    """Processes started within never see Ctrl-C: this one handles it for all."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def figures(reports: dict[str, RunReport]) -> Iterator[Row]:

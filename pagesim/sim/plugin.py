@@ -1,10 +1,11 @@
-"""Loads a class from a person's own file: ``FILE:Class``. The file's code runs with all this program may do."""
+"""Loads a class or a function from a person's own file, ``FILE:name``, whose code runs with all this program may do."""
 
 import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any
 
 from pagesim.core import laws
 from pagesim.core.errors import InputError, LawBrokenError, PagesimError
@@ -33,24 +34,7 @@ NEEDED = (
 
 def load_manager(place: str) -> Callable[[int, int], KVCacheManager]:
     """What makes a memory from (num_blocks, block_size). Raises InputError: no file, no class, or parts missing."""
-    file, _, name = place.rpartition(":")
-    if not file or not name.isidentifier():
-        raise InputError(f"{place!r} was given; write FILE:Class, such as my_manager.py:MyManager")
-    path = Path(file)
-    if not path.is_file():
-        raise InputError(f"{file} is not a file; write FILE:Class, such as my_manager.py:MyManager")
-    spec = importlib.util.spec_from_file_location(f"pagesim_loaded_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{file} is not a Python file; its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise InputError(f"{file} could not be loaded: {type(error).__name__}: {error}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise InputError(f"{file} has no class {name}")
+    found, name = _load(place, "class", "FILE:Class, such as my_manager.py:MyManager")
 
     def make(num_blocks: int, block_size: int) -> KVCacheManager:
         try:
@@ -68,6 +52,36 @@ def load_manager(place: str) -> Callable[[int, int], KVCacheManager]:
         return made
 
     return make
+
+
+def load_function(place: str, what: str, signature: str) -> Callable[..., object]:
+    """A function from a file; ``what`` it is for and how it is called are for messages. Raises InputError."""
+    function, _ = _load(
+        place, what, f"FILE:name, such as my_policy.py:mine, a function {signature}"
+    )
+    return function
+
+
+def _load(place: str, what: str, form: str) -> tuple[Callable[..., Any], str]:
+    file, _, name = place.rpartition(":")
+    if not file or not name.isidentifier():
+        raise InputError(f"{place!r} was given; write {form}")
+    path = Path(file)
+    if not path.is_file():
+        raise InputError(f"{file} is not a file; write {form}")
+    spec = importlib.util.spec_from_file_location(f"pagesim_loaded_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{file} is not a Python file; its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{file} could not be loaded: {type(error).__name__}: {error}") from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise InputError(f"{file} has no {what} {name}; write {form}")
+    return found, name
 
 
 def drive_checked(loop: ServingLoop, place: str) -> None:

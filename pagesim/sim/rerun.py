@@ -4,25 +4,35 @@ A log holds every request, every sampled token and every time, so a run is repea
 or the hardware that made it. Knows nothing about files beyond the log's header.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from pagesim.core import events as ev
+from pagesim.core.beam import Candidate
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop, request_of
 from pagesim.core.memory import KVCacheManager
-from pagesim.core.plan import StepPlan, StepResult
-from pagesim.core.policy import Order
+from pagesim.core.order import ORDERS
+from pagesim.core.plan import Executor, StepPlan, StepResult
+from pagesim.core.preempt_mode import PREEMPT_MODES
 from pagesim.core.request import Abort, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
+from pagesim.core.victim import VICTIMS
 from pagesim.replay.log import Json, RunLog, replayed
 from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
-from pagesim.sim.executor import SimExecutor, StepClock, with_samples
+from pagesim.sim.executor import SimExecutor, StepClock, prices_of, step_result, with_samples
+from pagesim.sim.policies import Watermark
 from pagesim.sim.simulate import MakeListeners, put_together
 
+POLICIES: dict[str, Mapping[str, object]] = {
+    "order": ORDERS,
+    "victim": VICTIMS,
+    "preempt": PREEMPT_MODES,
+}
 T = TypeVar("T")
 
 
@@ -38,36 +48,87 @@ def how_to_repeat(
         "allocator": allocator,
         "memory_settings": asdict(memory),
         "free_order": None if free_order is None else list(free_order),
-        "scheduler": {**asdict(scheduler), "order": scheduler.order.value},
+        "scheduler": _named_policies(scheduler),
         "cost_model": None if cost is None else asdict(cost),
     }
 
 
+def _named_policies(scheduler: SchedulerConfig) -> Json:
+    values: Json = {field.name: getattr(scheduler, field.name) for field in fields(SchedulerConfig)}
+    for name in POLICIES:
+        policy = getattr(scheduler, name)
+        values[name] = None if policy is None else policy.name
+    return values
+
+
 class LoggedTokens:
-    """The sampled tokens of a log, by sequence; meets ``TokenSource``."""
+    """The sampled tokens of a log, by sequence, and the choices of beams; meets ``TokenSource``."""
 
     def __init__(self, events: Iterable[ev.Event]) -> None:
         self._names: dict[int, tuple[str, int]] = {}
         self._tokens: dict[tuple[str, int], list[int]] = {}
+        self._beams: dict[str, _LoggedBeams] = {}
         for event in events:
             if isinstance(event, ev.RequestSubmitted):
                 self._names[event.seq] = (event.request, event.sample)
             elif isinstance(event, ev.TokensSampled):
                 for seq, token in zip(event.seqs, event.tokens, strict=True):
                     self._tokens.setdefault(self._names[seq], []).append(token)
+            elif isinstance(event, ev.HypothesisEnded | ev.BeamsChosen):
+                seq = event.seq if isinstance(event, ev.HypothesisEnded) else event.seqs[0]
+                self._beams.setdefault(self._names[seq][0], _LoggedBeams()).add(event, self._names)
 
     def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
         """Raises InputError where the log ends before the sequence does (an aborted or torn run)."""
         return [self._token(seq, sample) for seq, sample in with_samples(sampling)]
 
+    def candidates(self, beams: Sequence[SequenceState]) -> list[list[Candidate]]:
+        """Of all candidates there were, those that were chosen. Raises InputError, as ``sample``."""
+        found = []
+        for seq in beams:
+            logged = self._beams.get(seq.request.id)
+            steps = [] if logged is None else logged.steps
+            if seq.num_outputs >= len(steps):
+                raise self._ended(seq, len(steps))
+            chosen = steps[seq.num_outputs].get(seq.sample, [])
+            found.append([Candidate(token, logprob - seq.logprob) for token, logprob in chosen])
+        return found
+
     def _token(self, seq: SequenceState, sample: int) -> int:
         tokens = self._tokens.get((seq.request.id, sample), ())
         if seq.num_outputs >= len(tokens):
-            raise InputError(
-                f"the log has {len(tokens)} tokens of request {seq.request.id} and this run needs one more: its run "
-                "was aborted or cut off; record a whole one"
-            )
+            raise self._ended(seq, len(tokens))
         return tokens[seq.num_outputs]
+
+    def _ended(self, seq: SequenceState, num_tokens: int) -> InputError:
+        return InputError(
+            f"the log has {num_tokens} tokens of request {seq.request.id} and this run needs one more: its run was "
+            "aborted or cut off; record a whole one"
+        )
+
+
+class _LoggedBeams:
+    """One request's search: for each output, the tokens that went on or ended, by the sample they came after."""
+
+    def __init__(self) -> None:
+        self.steps: list[dict[int, list[tuple[int, int]]]] = []
+        self._ended: list[tuple[int, int, int]] = []
+
+    def add(
+        self, event: ev.HypothesisEnded | ev.BeamsChosen, names: dict[int, tuple[str, int]]
+    ) -> None:
+        if isinstance(event, ev.HypothesisEnded):
+            self._ended.append((names[event.seq][1], event.token, event.logprob))
+            return
+        step: dict[int, list[tuple[int, int]]] = {}
+        for sample, token, logprob in self._ended:
+            step.setdefault(sample, []).append((token, logprob))
+        self._ended = []
+        chosen = list(zip(event.seqs, event.parents, event.tokens, event.logprobs, strict=True))
+        chosen.sort(key=lambda choice: choice[0] != choice[1])  # in place: a parent's best choice
+        for _, parent, token, logprob in chosen:
+            step.setdefault(names[parent][1], []).append((token, logprob))
+        self.steps.append(step)
 
 
 class ReplayExecutor:
@@ -85,7 +146,7 @@ class ReplayExecutor:
                 f"the log ends before step {plan.step} does: its run was cut off; record a whole one"
             )
         self.now_ns = end
-        return StepResult(self._tokens.sample(plan.sampling))
+        return step_result(plan, self._tokens)
 
     def wait_until(self, time_ns: int) -> None:
         self.now_ns = max(self.now_ns, time_ns)
@@ -111,7 +172,9 @@ class Rerun:
         try:
             self.allocator = str(header["allocator"])
             self.memory = _restored(MemorySettings, header["memory_settings"])
-            self.scheduler = _restored(SchedulerConfig, header["scheduler"])
+            rules = dict(header["scheduler"])  # type: ignore[call-overload]
+            self._foreign = _restore_policies(rules)
+            self.scheduler = _restored(SchedulerConfig, rules)
             cost = header["cost_model"]
             self.cost = None if cost is None else _restored(CostModel, cost)
             order = header["free_order"]
@@ -122,13 +185,9 @@ class Rerun:
             ) from None
 
     def exactly(self, make_listeners: MakeListeners | None = None) -> ServingLoop:
-        """The same run: the same events, to the byte."""
-        return put_together(
-            self._own_memory(),
-            self.scheduler,
-            ReplayExecutor(self.events),
-            arrivals_of(self.events),
-            make_listeners,
+        """The same run: the same events, to the byte. Raises InputError where a policy is not pagesim's."""
+        return self._loop(
+            self._own_memory(), self._own_config(), ReplayExecutor(self.events), make_listeners
         )
 
     def changed(
@@ -139,28 +198,74 @@ class Rerun:
         allocator: str | None = None,
         manager: Callable[[int, int], KVCacheManager] | None = None,
         scheduler: SchedulerConfig | None = None,
+        policies: Mapping[str, object] | None = None,
+        host_blocks: int | None = None,
+        watermark: Watermark | None = None,
     ) -> ServingLoop:
         """The same requests and tokens under other settings; times come from the log's cost model.
 
-        ``manager`` makes a memory of one's own from (blocks, block size). A watermark keeps its share.
+        ``manager`` makes a memory of one's own from (blocks, block size). A watermark keeps its share. ``policies``
+        replace the log's by the names of their fields: order, victim, preempt. Raises InputError for settings that
+        cannot be.
         """
         memory = self.memory if block_size is None else replace(self.memory, block_size=block_size)
-        config = self.scheduler if scheduler is None else scheduler
+        if host_blocks is not None:
+            memory = replace(memory, host_slots=host_blocks * memory.block_size)
+        config = self._own_config(policies or {}) if scheduler is None else scheduler
         if manager is not None:
             built = manager(memory.num_slots // memory.block_size, memory.block_size)
-        elif allocator is None and block_size is None:
+        elif allocator is None and block_size is None and host_blocks is None:
             built = self._own_memory()
         else:
             built = build_memory(allocator or self.allocator, memory)
         if built.geometry.block_size != self.memory.block_size:
             slots = config.watermark_blocks * self.memory.block_size
             config = replace(config, watermark_blocks=slots // built.geometry.block_size)
+        if watermark is not None:
+            kept = watermark.checked(built.geometry.num_blocks)
+            config = replace(config, watermark_blocks=kept)
         tokens = LoggedTokens(self.events)
-        executor = StepClock(tokens) if self.cost is None else SimExecutor(self.cost, tokens)
-        return put_together(built, config, executor, arrivals_of(self.events), make_listeners)
+        if self.cost is None:
+            return self._loop(built, config, StepClock(tokens), make_listeners)
+        executor = SimExecutor(self.cost, tokens, built.geometry.num_blocks)
+        return self._loop(built, config, executor, make_listeners)
+
+    def _loop(
+        self,
+        memory: KVCacheManager,
+        config: SchedulerConfig,
+        executor: Executor,
+        make_listeners: MakeListeners | None,
+    ) -> ServingLoop:
+        prices = None if self.cost is None else prices_of(self.cost)
+        return put_together(
+            memory, config, executor, arrivals_of(self.events), make_listeners, prices
+        )
+
+    def _own_config(self, policies: Mapping[str, object] = MappingProxyType({})) -> SchedulerConfig:
+        for name, policy in self._foreign.items():
+            if name not in policies:
+                raise InputError(
+                    f"the log was made with the {name} policy {policy} of somebody's own file, which is not run "
+                    f"unasked; give --{name} {policy}, or another"
+                )
+        return replace(self.scheduler, **policies)  # type: ignore[arg-type]
 
     def _own_memory(self) -> KVCacheManager:
         return build_memory(self.allocator, self.memory, self.free_order)
+
+
+def _restore_policies(rules: dict[str, object]) -> dict[str, str]:
+    """Put policies in the place of their names; returns those of a person's own file, as FILE:name."""
+    foreign = {}
+    for field, table in POLICIES.items():
+        name = rules[field]
+        if isinstance(name, str) and ":" in name:
+            foreign[field] = name
+            rules[field] = next(iter(table.values()))
+        elif name is not None or field != "victim":
+            rules[field] = table[name]  # type: ignore[index]
+    return foreign
 
 
 def _restored(kind: Callable[..., T], value: object) -> T:
@@ -170,7 +275,7 @@ def _restored(kind: Callable[..., T], value: object) -> T:
     values = {}
     for field in fields(kind):  # type: ignore[arg-type]
         given = value[field.name]
-        values[field.name] = Order(given) if field.type is Order else given
+        values[field.name] = given
         if not isinstance(values[field.name], field.type):  # type: ignore[arg-type]
             raise TypeError(f"{field.name} is {given!r}")
     return kind(**values)

@@ -11,19 +11,25 @@ nothing was there to do before: steps in which nothing runs are passed over). Kn
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 
+from pagesim.core.beam import BeamSearch, Candidate, EarlyStopping
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop
-from pagesim.core.policy import Order
+from pagesim.core.order import FCFS
+from pagesim.core.preempt_mode import RECOMPUTE
 from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
 from pagesim.core.token_ids import FreshIds
 from pagesim.sim.allocators import ALLOCATORS, PLACERS, MemorySettings, build_memory
+from pagesim.sim.beam_script import BeamScript, parse_step
+from pagesim.sim.beam_tokens import seeded_candidates
 from pagesim.sim.executor import STEP_NS, StepClock, with_samples
+from pagesim.sim.policies import order_named, preempt_mode_named, victim_named
 from pagesim.sim.scenario_fields import Fields
 from pagesim.sim.simulate import MakeListeners, put_together
 
@@ -44,23 +50,39 @@ class Scenario:
     scheduler: SchedulerConfig
     arrivals: tuple[tuple[int, Arriving], ...]
     outputs: Mapping[str, Sequence[int]]  # scripted output tokens by sequence name
+    beam_scripts: Mapping[str, BeamScript]  # by request
+    words: Sequence[str] = ()  # a word's position is its token id
 
     def loop(self, make_listeners: MakeListeners | None = None) -> ServingLoop:
         """A fresh run of the story, not started."""
         memory = build_memory(self.allocator, self.memory, self.free_order)
-        clock = StepClock(Scripted(self.outputs))
+        clock = StepClock(Scripted(self.outputs, self.beam_scripts))
         return put_together(memory, self.scheduler, clock, self.arrivals, make_listeners)
 
 
 class Scripted:
     """Scripted tokens where there are any, else ones that nobody had before."""
 
-    def __init__(self, outputs: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self, outputs: Mapping[str, Sequence[int]], beam_scripts: Mapping[str, BeamScript]
+    ) -> None:
         self._outputs = outputs
+        self._beam_scripts = beam_scripts
         self._next = 3 << 61
 
     def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
         return [self._token(seq, sample) for seq, sample in with_samples(sampling)]
+
+    def candidates(self, beams: Sequence[SequenceState]) -> list[Sequence[Candidate]]:
+        found: list[Sequence[Candidate]] = []
+        for name, search in groupby(beams, key=lambda seq: seq.request.id):
+            together = list(search)
+            script = self._beam_scripts.get(name)
+            if script is not None and script.covers(together[0]):
+                found += script.candidates(together)
+            else:
+                found += seeded_candidates(together)
+        return found
 
     def _token(self, seq: SequenceState, sample: int) -> int:
         several = seq.request.num_samples > 1
@@ -111,16 +133,14 @@ def parse_scenario(file: str, name: str, text: bytes) -> Scenario:
     max_model_len = rules.whole("max_model_len", 2048, 2, MOST_TOKENS)
     settings, free_order = _memory(memory, allocator, max_model_len)
     scheduler = _scheduler(rules, max_model_len)
-    words: dict[str, int] = {}
-    fresh = FreshIds()
+    scripts = _Scripts()
     arrivals: list[tuple[int, Arriving]] = []
-    outputs: dict[str, Sequence[int]] = {}
     requests = top.tables("request", MOST_REQUESTS)
     if not requests:
         raise InputError(f"{file} has no [[request]]; a scenario needs at least one")
     for entry in requests:
         at = entry.whole("step", 0, 0, MOST_TOKENS) * STEP_NS
-        arrivals.append((at, _request(entry, words, fresh, outputs)))
+        arrivals.append((at, _request(entry, scripts)))
     for entry in top.tables("abort", MOST_REQUESTS):
         at = entry.whole("step", 0, 0, MOST_TOKENS) * STEP_NS
         arrivals.append((at, Abort(entry.required_text("id"))))
@@ -140,8 +160,23 @@ def parse_scenario(file: str, name: str, text: bytes) -> Scenario:
         free_order,
         scheduler,
         tuple(arrivals),
-        outputs,
+        scripts.outputs,
+        scripts.beams,
+        tuple(scripts.words),
     )
+
+
+@dataclass(slots=True)
+class _Scripts:
+    """What is gathered while requests are read: the words known so far, and what is to be sampled."""
+
+    words: dict[str, int] = field(default_factory=dict)
+    fresh: FreshIds = field(default_factory=FreshIds)
+    outputs: dict[str, Sequence[int]] = field(default_factory=dict)
+    beams: dict[str, BeamScript] = field(default_factory=dict)
+
+    def token_of(self, word: str) -> int:
+        return self.words.setdefault(word, len(self.words))
 
 
 def _memory(
@@ -157,6 +192,7 @@ def _memory(
     caching = memory.flag("prefix_caching", default=False)
     freed = memory.choice("freed_blocks_go", ("unkeyed-first", "to-the-back"), "unkeyed-first")
     order = memory.numbers("free_order", num_blocks)
+    num_host_blocks = memory.whole("host_blocks", 0, 0, MOST_BLOCKS)
     memory.finish()
     settings = MemorySettings(
         num_blocks * block_size,
@@ -164,6 +200,7 @@ def _memory(
         max_model_len,
         prefix_caching=caching,
         keep_unkeyed_first=freed == "unkeyed-first",
+        host_slots=num_host_blocks * block_size,
     )
     return settings, order
 
@@ -177,29 +214,29 @@ def _scheduler(rules: Fields, max_model_len: int) -> SchedulerConfig:
         long_prefill_chunk=rules.whole("long_prefill_chunk", 0, 0, MOST_TOKENS),
         watermark_blocks=rules.whole("watermark_blocks", 0, 0, MOST_BLOCKS),
         watermark_always=rules.flag("watermark_always", default=False),
-        order=Order(rules.choice("order", ("fcfs", "priority"), "fcfs")),
+        order=rules.parsed("order", order_named) or FCFS,
+        victim=rules.parsed("victim", victim_named),
+        preempt=rules.parsed("preempt", preempt_mode_named) or RECOMPUTE,
         fork_samples=rules.flag("fork_samples", default=True),
     )
     rules.finish()
     return config
 
 
-def _request(
-    entry: Fields, words: dict[str, int], fresh: FreshIds, outputs: dict[str, Sequence[int]]
-) -> Request:
+def _request(entry: Fields, scripts: _Scripts) -> Request:
     """One [[request]]: its prompt is a number of tokens, a list of token ids, or words."""
     name = entry.required_text("id")
-    samples = entry.whole("samples", 1, 1, 1000)
-    prompt = entry.tokens("prompt", words, fresh)
-    script = entry.scripts("outputs", words)
-    known = script if isinstance(script, int) else max(map(len, script))
-    if not isinstance(script, int):
-        if len(script) != samples:
-            raise entry.error("outputs", f"{len(script)} scripts", f"as many as samples: {samples}")
-        for number, tokens in enumerate(script):
-            outputs[name if samples == 1 else f"{number}_{name}"] = tokens
-        if len({len(tokens) for tokens in script}) > 1:
-            raise entry.error("outputs", "scripts of several lengths", "scripts of one length")
+    width = entry.whole("beams", 0, 0, 1000)
+    samples = entry.whole("samples", max(width, 1), 1, 1000)
+    if width and samples != width:
+        raise entry.error("samples", samples, "nothing: beams says how many there are")
+    prompt = entry.tokens("prompt", scripts.words, scripts.fresh)
+    stop_ids = frozenset(entry.words("stop", scripts.token_of))
+    beam = _beam_search(entry, name, width, stop_ids, scripts) if width else None
+    if beam is not None:
+        known = entry.whole("outputs", len(scripts.beams[name].steps), 1, MOST_TOKENS)
+    else:
+        known = _sampled(entry, name, samples, scripts)
     request = Request(
         name,
         prompt,
@@ -209,7 +246,40 @@ def _request(
         entry.text("salt", ""),
         entry.text("adapter", ""),
         entry.flag("read_cache", default=True),
+        stop_ids,
         known_output=known,
+        beam=beam,
     )
     entry.finish()
     return request
+
+
+def _sampled(entry: Fields, name: str, samples: int, scripts: _Scripts) -> int:
+    """Reads what is sampled; returns how many tokens that is for each sample."""
+    script = entry.scripts("outputs", scripts.words)
+    if isinstance(script, int):
+        return script
+    if len(script) != samples:
+        raise entry.error("outputs", f"{len(script)} scripts", f"as many as samples: {samples}")
+    for number, tokens in enumerate(script):
+        scripts.outputs[name if samples == 1 else f"{number}_{name}"] = tokens
+    if len({len(tokens) for tokens in script}) > 1:
+        raise entry.error("outputs", "scripts of several lengths", "scripts of one length")
+    return max(map(len, script))
+
+
+def _beam_search(
+    entry: Fields, name: str, width: int, stop_ids: frozenset[int], scripts: _Scripts
+) -> BeamSearch:
+    steps = []
+    for number, text in enumerate(entry.texts("beam_script")):
+        try:
+            steps.append(
+                parse_step(text, width, width if number else 1, scripts.token_of, stop_ids)
+            )
+        except ValueError as error:
+            allowed = f"one BEAM:WORD for each beam, best first ({error})"
+            raise entry.error("beam_script", text, allowed) from None
+    scripts.beams[name] = BeamScript(tuple(steps))
+    stopping = entry.choice("early_stopping", tuple(e.value for e in EarlyStopping), "heuristic")
+    return BeamSearch(entry.number("length_penalty", 1.0, -10, 10), EarlyStopping(stopping))

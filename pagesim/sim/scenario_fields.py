@@ -3,12 +3,14 @@
 Knows nothing about what the fields mean.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from pagesim.core.errors import InputError
 from pagesim.core.token_ids import MAX_TOKEN_ID, FreshIds
 
 MOST = 1_000_000
+T = TypeVar("T")
 
 
 class Fields:
@@ -41,6 +43,16 @@ class Fields:
             raise self.error(field, value, f"a whole number from {least:,} to {most:,}")
         return value
 
+    def number(self, field: str, default: float, least: float, most: float) -> float:
+        value = self._value(field, default)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not least <= value <= most
+        ):
+            raise self.error(field, value, f"a number from {least:g} to {most:g}")
+        return float(value)
+
     def flag(self, field: str, *, default: bool) -> bool:
         value = self._value(field, default)
         if not isinstance(value, bool):
@@ -64,6 +76,29 @@ class Fields:
         if not isinstance(value, str) or value not in allowed:
             raise self.error(field, value, " or ".join(allowed))
         return value
+
+    def texts(self, field: str) -> list[str]:
+        """A list of texts, none by default."""
+        value = self._value(field, [])
+        if not isinstance(value, list) or not all(
+            isinstance(v, str) and len(v) < 4000 for v in value
+        ):
+            raise self.error(field, value, "a list of texts")
+        return value
+
+    def parsed(self, field: str, parse: Callable[[str], T]) -> T | None:
+        """What a text stands for; ``None`` without one. What ``parse`` objects to is told with the place."""
+        text = self.text(field, "")
+        if not text:
+            return None
+        try:
+            return parse(text)
+        except InputError as error:
+            raise InputError(f"{self._file}, {self._place}.{field}: {error}") from None
+
+    def words(self, field: str, token_of: Callable[[str], int]) -> list[int]:
+        """The ids of the words of a text, none by default."""
+        return [token_of(word) for word in self.text(field, "").split()]
 
     def table(self, field: str) -> "Fields":
         value = self._value(field, {})

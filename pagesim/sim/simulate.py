@@ -4,15 +4,16 @@ The place where parts are put together: memory, scheduler, cost model, loop and 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pagesim.core import events as ev
 from pagesim.core.loop import Arriving, ServingLoop
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.plan import Executor
+from pagesim.core.preempt_mode import Prices
 from pagesim.core.recorded import Recorded
 from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig, paper_config
@@ -21,7 +22,8 @@ from pagesim.replay.memory_map import MemoryMap, MomentCollector, common_moment
 from pagesim.replay.report import Meters, RunReport
 from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
-from pagesim.sim.executor import BlankTokens, FreshTokens, SimExecutor, TokenSource
+from pagesim.sim.executor import BlankTokens, FreshTokens, SimExecutor, TokenSource, prices_of
+from pagesim.sim.policies import USUAL, Policies
 from pagesim.sim.workload import Workload
 
 
@@ -37,7 +39,8 @@ Progress = Callable[[int], None]
 class RunSettings:
     """One run: its memory, its rules (``paper`` or ``engine``) and its limits.
 
-    ``max_num_seqs`` and ``max_tokens_per_step`` are the engine rules' limits; the paper's have none.
+    ``max_num_seqs`` and ``max_tokens_per_step`` are the engine rules' limits; the paper's have none. ``fork_samples``:
+    several samples of a prompt fork (``None``: as the rules say).
     """
 
     memory: MemorySettings
@@ -45,23 +48,38 @@ class RunSettings:
     rules: str = "engine"
     max_num_seqs: int = 256
     max_tokens_per_step: int = 8192
+    policies: Policies = USUAL
+    fork_samples: bool | None = None
 
     def token_source(self) -> TokenSource:
         return FreshTokens() if self.memory.prefix_caching else BlankTokens()
 
     def scheduler_config(self, allocator: str, geometry: Geometry) -> SchedulerConfig:
-        longest = self.memory.max_model_len
+        """Raises InputError for a watermark that leaves nothing to admit anybody to."""
+        longest, policies = self.memory.max_model_len, self.policies
         if self.rules == "paper":
-            return paper_config(longest, geometry.num_blocks, watermark=allocator == "paged")
-        return SchedulerConfig(
-            max_num_seqs=self.max_num_seqs,
-            max_tokens_per_step=self.max_tokens_per_step,
-            max_model_len=longest,
-        )
+            config = paper_config(longest, geometry.num_blocks, watermark=allocator == "paged")
+        else:
+            config = SchedulerConfig(
+                max_num_seqs=self.max_num_seqs,
+                max_tokens_per_step=self.max_tokens_per_step,
+                max_model_len=longest,
+            )
+        config = replace(config, order=policies.order, victim=policies.victim)
+        if policies.preempt is not None:
+            config = replace(config, preempt=policies.preempt)
+        if self.fork_samples is not None:
+            config = replace(config, fork_samples=self.fork_samples)
+        if policies.watermark is not None and allocator == "paged":
+            kept = policies.watermark.checked(geometry.num_blocks)
+            config = replace(config, watermark_blocks=kept)
+        return config
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
+    """``allocator`` is its name, or in a comparison the contender's."""
+
     allocator: str
     geometry: Geometry
     report: RunReport
@@ -90,13 +108,14 @@ def put_together(
     executor: Executor,
     arrivals: Iterable[tuple[int, Arriving]],
     make_listeners: MakeListeners | None = None,
+    prices: Prices | None = None,
 ) -> ServingLoop:
     """The loop of one run, not started. Without listeners nothing is emitted, and nothing is paid for it."""
     emit = None
     if make_listeners is not None:
         emit = emit_to(make_listeners(memory.geometry))
         memory = Recorded(memory, emit)
-    return ServingLoop(Scheduler(config, memory, emit), executor, arrivals, emit)
+    return ServingLoop(Scheduler(config, memory, emit, prices), executor, arrivals, emit)
 
 
 def build_loop(
@@ -108,8 +127,9 @@ def build_loop(
     """The loop of one simulated run, not started."""
     memory = build_memory(allocator, settings.memory)
     config = settings.scheduler_config(allocator, memory.geometry)
-    executor = SimExecutor(settings.cost, settings.token_source())
-    return put_together(memory, config, executor, workload.arrivals, make_listeners)
+    executor = SimExecutor(settings.cost, settings.token_source(), memory.geometry.num_blocks)
+    prices = prices_of(settings.cost)
+    return put_together(memory, config, executor, workload.arrivals, make_listeners, prices)
 
 
 def drive(loop: ServingLoop, progress: Progress | None = None) -> None:
@@ -152,13 +172,20 @@ class Comparison:
     maps: tuple[MemoryMap, ...]
 
 
+class Contender(NamedTuple):
+    """One run of a comparison: its name there, its allocator and settings."""
+
+    name: str
+    allocator: str
+    settings: RunSettings
+
+
 def compare(
     workload: Workload,
-    allocators: Sequence[str],
-    settings: RunSettings,
+    contenders: Sequence[Contender],
     progress: Callable[[str, int], None] | None = None,
 ) -> Comparison:
-    """Serve ``workload`` once with each allocator. The moment shown is halfway through the shortest run."""
+    """Serve ``workload`` once with each contender. The moment shown is halfway through the shortest run."""
     results: list[RunResult] = []
     collectors: list[MomentCollector] = []
 
@@ -166,9 +193,10 @@ def compare(
         collectors.append(MomentCollector(geometry))
         return collectors[-1:]
 
-    for allocator in allocators:
-        tell = None if progress is None else partial(progress, allocator)
-        results.append(simulate(workload, allocator, settings, watch=watch, progress=tell))
+    for name, allocator, settings in contenders:
+        tell = None if progress is None else partial(progress, name)
+        result = simulate(workload, allocator, settings, watch=watch, progress=tell)
+        results.append(replace(result, allocator=name))
     shortest_ns = min(int(result.report.duration_s * 1e9) for result in results)
     moment = common_moment(collectors, shortest_ns // 2)
     maps = () if moment is None else tuple(collector.maps[moment] for collector in collectors)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from random import Random
 
+from pagesim.core.beam import BeamSearch
 from pagesim.core.errors import InputError
 from pagesim.core.request import Request
 from pagesim.core.token_ids import ChainedRanges, FreshIds
@@ -113,6 +114,24 @@ def with_arrivals(workload: Workload, rate: float, cv: float, seed: int) -> Work
     return replace(workload, arrivals=arrivals, saturated=False)
 
 
+def with_samples(workload: Workload, num_samples: int, *, beam: bool) -> Workload:
+    """The same requests, each asking for so many answers: drawn each for itself, or beams of one search.
+
+    InputError for an impossible number.
+    """
+    _check_whole("samples", num_samples, 1, MAX_SAMPLES)
+    search = BeamSearch() if beam else None
+    arrivals = tuple(
+        [
+            Arrival(time_ns, replace(request, num_samples=num_samples, beam=search))
+            for time_ns, request in workload.arrivals
+        ]
+    )
+    kind = f"beams of width {num_samples}" if beam else f"{num_samples} samples each"
+    about = f"{workload.about}; {kind}"
+    return replace(workload, arrivals=arrivals, about=about)
+
+
 def workload_kind(name: str) -> WorkloadKind:
     """The entry of that name. InputError for an unknown one."""
     kind = WORKLOADS.get(name)
@@ -138,13 +157,11 @@ def _times(rng: Random, rate: float | None, cv: float, count: int) -> Iterator[i
     return poisson(rng, rate, count) if cv == 1 else bursty(rng, rate, cv, count)
 
 
-def _requests(lengths: Iterator[Lengths], num_samples: int = 1) -> Iterator[Request]:
+def _requests(lengths: Iterator[Lengths]) -> Iterator[Request]:
     """Requests whose words nobody knows, called r1, r2, ..."""
     fresh = FreshIds()
     for number, (prompt, output) in enumerate(lengths, start=1):
-        yield Request(
-            f"r{number}", fresh.take(prompt), output, num_samples=num_samples, known_output=output
-        )
+        yield Request(f"r{number}", fresh.take(prompt), output, known_output=output)
 
 
 def _counted(order: Order, rng: Random) -> Iterator[Request]:
@@ -176,10 +193,10 @@ def _fixed(order: Order, _rng: Random) -> Iterator[Request]:
     return _requests(_alike(order, order.options.prompt_tokens))
 
 
-def _samples(order: Order, _rng: Random) -> Iterator[Request]:
+def _samples(order: Order, rng: Random) -> Iterator[Request]:
     """All alike, each answered several times over."""
-    lengths = _alike(order, order.options.prompt_tokens)
-    return _requests(lengths, num_samples=order.options.num_samples)
+    for request in _fixed(order, rng):
+        yield replace(request, num_samples=order.options.num_samples)
 
 
 def _shared_prefix(order: Order, _rng: Random) -> Iterator[Request]:

@@ -17,6 +17,8 @@ from operations import (
     Operation,
     Publish,
     ResetCache,
+    SwapIn,
+    SwapOut,
     Withdraw,
     Write,
 )
@@ -45,6 +47,7 @@ class Held:
     written: int
     writable: int
     base: int
+    on_host: bool = False
 
     def tokens(self):
         return list(self.content.prompt) + self.content.outputs
@@ -106,6 +109,8 @@ class Driver:
                 return DuplicateSequenceError
             case Free(seq=seq) | Extend(seq=seq) if seq not in self.held:
                 return UnknownSequenceError
+            case Extend(seq=seq) | Fork(parent=seq) if seq in self.held and self.held[seq].on_host:
+                return None
             case Extend(seq=seq, by=by) if not self.manager.can_share:
                 if self.held[seq].written + by > MAX_MODEL_LEN:
                     return BeyondReservationError
@@ -160,6 +165,11 @@ class Driver:
         queue = list(manager.pool.free_queue())
         self.compare("the free queue", queue, naive.free_queue)
         tables = {seq: list(manager.table(seq)) for seq in self.held}
+        self.compare(
+            "the host queue",
+            [naive.num_blocks + b for b in manager.host_pool.free_queue()],
+            naive.host_queue,
+        )
         self.compare("tables", tables, {s: h.blocks for s, h in naive.holdings.items()})
         counts = [naive.count(block) for block in range(naive.num_blocks)]
         self.compare("counts", manager.pool.ref_counts, counts)
@@ -168,7 +178,7 @@ class Driver:
         cached = sum(block in queue for block in keyed)
         self.compare(
             "usage",
-            manager.usage(),
+            manager.usage()[:4],
             (naive.num_blocks - len(queue), len(queue), cached, len(queue)),
         )
         for content, tokens, salt, adapter in self.probes:
@@ -220,7 +230,12 @@ class Driver:
         )
         return True
 
+    def is_on_host(self, seq):
+        return seq in self.held and self.held[seq].on_host
+
     def _extend(self, op: Extend):
+        if self.is_on_host(op.seq):
+            return False
         book = self.held.get(op.seq)
         return self.extend(op.seq, 1 if book is None else book.written + op.by)
 
@@ -241,7 +256,9 @@ class Driver:
 
     def _extend_all(self, op: ExtendAll):
         targets = [
-            (s, self.held[s].written + op.by) for s in dict.fromkeys(op.seqs) if s in self.held
+            (s, self.held[s].written + op.by)
+            for s in dict.fromkeys(op.seqs)
+            if s in self.held and not self.held[s].on_host
         ]
         if not self.manager.can_share:
             targets = [(seq, to) for seq, to in targets if to <= MAX_MODEL_LEN]
@@ -262,7 +279,7 @@ class Driver:
 
     def _write(self, op: Write):
         book = self.held.get(op.seq)
-        if book is None:
+        if book is None or book.on_host:
             return False
         for number in range(op.by):
             if book.written >= book.writable:
@@ -276,7 +293,7 @@ class Driver:
 
     def _publish(self, op: Publish):
         book = self.held.get(op.seq)
-        if book is None:
+        if book is None or book.on_host:
             return False
         published = self.manager.publish(op.seq, book.content, book.written)
         if self.naive is not None:
@@ -288,7 +305,7 @@ class Driver:
 
     def _withdraw(self, op: Withdraw):
         book = self.held.get(op.seq)
-        if book is None:
+        if book is None or book.on_host:
             return False
         to = max(book.written - op.by, book.base)
         withdrawn = self.manager.withdraw(op.seq, to)
@@ -297,6 +314,8 @@ class Driver:
         return bool(withdrawn)
 
     def _fork(self, op: Fork):
+        if self.is_on_host(op.parent):
+            return False
         parent = self.held.get(op.parent)
         if self.manager.can_share:
             written = 1 if parent is None else parent.written
@@ -324,6 +343,44 @@ class Driver:
         )  # fmt: skip
         return True
 
+    def _swap_out(self, op: SwapOut):
+        held = self.held
+        seqs = [s for s in op.seqs if s in held and held[s].written and not held[s].on_host]
+        unit = [(seq, held[seq].written) for seq in seqs]
+        if not unit or not self.manager.can_swap:
+            return False
+        foretold = self.manager.swap_size(unit)
+        fits = foretold <= self.manager.usage().host_free
+        grant = self.manager.swap_out(unit)
+        assert (grant is not None) == fits
+        if self.naive is not None:
+            self.compare("the swap", grant, self.naive.swap_out(unit))
+        if grant is None:
+            return False
+        self.shadow.copy(grant.copies)
+        for seq in seqs:
+            held[seq].on_host = True
+            held[seq].writable = held[seq].written
+        return True
+
+    def _swap_in(self, op: SwapIn):
+        held = self.held
+        seqs = [seq for seq in op.seqs if seq in held and held[seq].on_host]
+        targets = [(seq, held[seq].written + op.by) for seq in seqs]
+        if not targets:
+            return False
+        grant = self.manager.swap_in(targets, op.keep_free)
+        if self.naive is not None:
+            self.compare("the swap", grant, self.naive.swap_in(targets, op.keep_free))
+        if grant is None:
+            return False
+        self.shadow.copy(grant.copies)
+        for seq in seqs:
+            held[seq].on_host = False
+            held[seq].base = held[seq].written
+        assert self.manager.can_extend(targets), "swap_in promised this"
+        return True
+
     def _free(self, op: Free):
         released = self.manager.free(op.seq)
         if op.seq not in self.held:
@@ -335,7 +392,7 @@ class Driver:
 
     def _reset(self, _: ResetCache):
         done = self.manager.reset_cache()
-        assert done == (not self.held)
+        assert done == all(book.on_host for book in self.held.values())
         if self.naive is not None:
             self.compare("the reset", done, self.naive.reset_cache())
         return done
@@ -348,6 +405,8 @@ class Driver:
         Publish: _publish,
         Withdraw: _withdraw,
         Fork: _fork,
+        SwapOut: _swap_out,
+        SwapIn: _swap_in,
         Free: _free,
         ResetCache: _reset,
     }
@@ -358,11 +417,18 @@ def plain(value):
     return tuple([plain(v) for v in value]) if isinstance(value, list | tuple) else value
 
 
-def paged_driver(num_blocks, block_size, *, caching=True, keep_unkeyed_first=True):
+def paged_driver(
+    num_blocks, block_size, *, caching=True, keep_unkeyed_first=True, num_host_blocks=5
+):
     manager = BlockManager(
-        num_blocks, block_size, prefix_caching=caching, keep_unkeyed_first=keep_unkeyed_first
+        num_blocks,
+        block_size,
+        prefix_caching=caching,
+        keep_unkeyed_first=keep_unkeyed_first,
+        num_host_blocks=num_host_blocks,
     )
-    return Driver(manager, NaiveBlocks(num_blocks, block_size, caching, keep_unkeyed_first))
+    naive = NaiveBlocks(num_blocks, block_size, caching, keep_unkeyed_first, num_host_blocks)
+    return Driver(manager, naive)
 
 
 def contiguous_driver(num_slots, placer="first-fit", reservation="oracle"):

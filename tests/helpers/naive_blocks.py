@@ -4,9 +4,10 @@ An oracle for ``BlockManager``: too slow to ship, too plain to be wrong in the s
 contents: a cached block is remembered under ``(salt, adapter, every token up to its end)``.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 
-from pagesim.core.types import Copy, Grant
+from pagesim.core.types import Copy, Grant, SwapGrant
 
 Prefix = tuple[str, str, tuple[int, ...]]
 
@@ -26,12 +27,15 @@ class NaiveBlocks:
     block_size: int
     caching: bool
     keep_unkeyed_first: bool
+    num_host_blocks: int = 0
+    host_queue: list[int] = field(default_factory=list)
     free_queue: list[int] = field(default_factory=list)
     holdings: dict[int, Holding] = field(default_factory=dict)
     cache: list[tuple[int, Prefix]] = field(default_factory=list)  # in order of registration
 
     def __post_init__(self):
         self.free_queue = list(range(self.num_blocks))
+        self.host_queue = [self.num_blocks + n for n in range(self.num_host_blocks)]
 
     # -- questions -----------------------------------------------------------------------------------
 
@@ -134,9 +138,65 @@ class NaiveBlocks:
             source.writable = min(source.writable, num_tokens)
         return Grant(num_tokens, shared=tuple(shared)), source.writable
 
+    def swap_out(self, unit):
+        """Each block that holds some of the tokens goes to a host block of its own, once."""
+        slots = {}
+        for seq, length in unit:
+            for position in range(length):
+                block = self.holdings[seq].blocks[position // self.block_size]
+                slots[block] = max(slots.get(block, 0), position % self.block_size + 1)
+        if len(slots) > len(self.host_queue):
+            return None
+        hosts = {block: self.host_queue.pop(0) for block in slots}
+        tables = []
+        for seq, length in unit:
+            blocks = self.holdings[seq].blocks[: self.whole_blocks(length)]
+            self.free(seq)
+            self.holdings[seq] = Holding([hosts[block] for block in blocks], length, 0)
+            tables.append((seq, tuple(self.holdings[seq].blocks)))
+        copies = tuple(Copy(block, hosts[block], number) for block, number in slots.items())
+        return SwapGrant(tuple(tables), copies)
+
+    def swap_in(self, targets, keep_free):
+        """Tried on a copy of everything: does it fit, and could all then be extended?"""
+        trial = deepcopy(self)
+        done = trial.bring_back([seq for seq, _ in targets])
+        if done is None:
+            return None
+        after = deepcopy(trial)
+        if any(after.extend(seq, to) is None for seq, to in targets):
+            return None
+        if len(after.free_queue) < keep_free:
+            return None
+        self.__dict__.update(trial.__dict__)
+        return done
+
+    def bring_back(self, seqs):
+        slots = {}
+        for seq in seqs:
+            for position in range(self.holdings[seq].writable):
+                block = self.holdings[seq].blocks[position // self.block_size]
+                slots[block] = max(slots.get(block, 0), position % self.block_size + 1)
+        if len(slots) > len(self.free_queue):
+            return None
+        taken, evicted = self.take(len(slots))
+        new = dict(zip(slots, taken, strict=True))
+        tables = []
+        for seq in seqs:
+            holding = self.holdings[seq]
+            self.free(seq)
+            blocks = [new[block] for block in holding.blocks]
+            self.holdings[seq] = Holding(blocks, holding.writable, 0)
+            tables.append((seq, tuple(blocks)))
+        copies = tuple(Copy(block, new[block], number) for block, number in slots.items())
+        return SwapGrant(tuple(tables), copies, evicted)
+
     def free(self, seq):
         blocks = self.holdings.pop(seq).blocks
         released = [block for block in reversed(blocks) if not self.count(block)]
+        if blocks and blocks[0] >= self.num_blocks:
+            self.host_queue += released
+            return released
         keyed = [block for block in released if block in self.cached_blocks()]
         plain = [block for block in released if block not in keyed]
         if self.keep_unkeyed_first:
@@ -146,7 +206,7 @@ class NaiveBlocks:
         return released
 
     def reset_cache(self):
-        if self.holdings:
+        if any(block < self.num_blocks for h in self.holdings.values() for block in h.blocks):
             return False
         self.cache = []
         return True

@@ -67,6 +67,20 @@ class Fork(NamedTuple):
     child: int
 
 
+class SwapOut(NamedTuple):
+    """Move those of ``seqs`` that hold tokens on the device to the host, all or none."""
+
+    seqs: tuple[int, ...]
+
+
+class SwapIn(NamedTuple):
+    """Bring those of ``seqs`` that are on the host back, with room for ``by`` more tokens each and ``keep_free``."""
+
+    seqs: tuple[int, ...]
+    by: int
+    keep_free: int = 0
+
+
 class Free(NamedTuple):
     seq: int
 
@@ -75,7 +89,19 @@ class ResetCache(NamedTuple):
     pass
 
 
-Operation = Allocate | Extend | ExtendAll | Write | Publish | Withdraw | Fork | Free | ResetCache
+Operation = (
+    Free
+    | ResetCache
+    | Allocate
+    | Extend
+    | ExtendAll
+    | Write
+    | Publish
+    | Withdraw
+    | Fork
+    | SwapOut
+    | SwapIn
+)
 
 
 # -- strategies ----------------------------------------------------------------------------------------
@@ -99,6 +125,7 @@ WEIGHTS = {
     "all": 1,
     "publish": 1,
     "withdraw": 1,
+    "swap": 2,
     "reset": 1,
     "nonsense": 1,
 }
@@ -167,6 +194,13 @@ def moves(kind, seq, live, absent):
         "all": st.builds(ExtendAll, st.just(tuple(live)), st.integers(1, 3)),
         "publish": st.just(Publish(seq)),
         "withdraw": st.builds(Withdraw, st.just(seq), small),
+        "swap": st.sampled_from([(seq,), tuple(live)]).flatmap(
+            lambda seqs: st.one_of(
+                st.just(SwapOut(seqs)),
+                st.builds(SwapIn, st.just(seqs), st.integers(0, 3), st.sampled_from([0, 0, 1])),
+                st.just(SwapIn(tuple(range(NUM_SEQS)), 1)),
+            )
+        ),
         "free": st.just(Free(seq)),
     }[kind]
     return single.map(lambda operation: (operation,))

@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from pagesim.core.beam import BeamSearch, EarlyStopping
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.contiguous import ContiguousManager
-from pagesim.core.policy import Order
+from pagesim.core.order import AGED_PRIORITY, FCFS, PRIORITY, SHORTEST_PROMPT
+from pagesim.core.preempt_mode import BY_GROUP, CHEAPER, RECOMPUTE, SWAP
 from pagesim.core.request import Request
 from pagesim.core.scheduler_config import SchedulerConfig
+from pagesim.core.victim import LARGEST, LATEST, LEAST_PROGRESS
 from pagesim.sim.allocators import PLACERS, RESERVATIONS
 
 # -- scripts ---------------------------------------------------------------------------------------------
@@ -24,6 +27,7 @@ class Paged:
     block_size: int
     caching: bool = True
     keep_unkeyed_first: bool = True
+    num_host_blocks: int = 0
 
     def build(self, config):
         return BlockManager(
@@ -31,6 +35,7 @@ class Paged:
             self.block_size,
             prefix_caching=self.caching,
             keep_unkeyed_first=self.keep_unkeyed_first,
+            num_host_blocks=self.num_host_blocks,
         )
 
     def sizes(self, request, config):
@@ -38,7 +43,7 @@ class Paged:
         stop = min(len(request.prompt) + request.max_tokens, config.max_model_len)
         needed = -(-(stop - 1) // self.block_size)
         kept = config.watermark_blocks if config.watermark_always else 0
-        if config.fork_samples:
+        if config.fork_samples or request.beam is not None:
             own = needed - len(request.prompt) // self.block_size
             kept += (request.num_samples - 1) * own
         return needed, self.num_blocks, kept
@@ -111,6 +116,14 @@ prompts = st.one_of(
 )
 
 
+orders = st.sampled_from([FCFS, FCFS, FCFS, PRIORITY, SHORTEST_PROMPT, AGED_PRIORITY])
+victims = st.sampled_from([None, None, None, LATEST, LEAST_PROGRESS, LARGEST])
+modes = st.sampled_from([SWAP, BY_GROUP, CHEAPER, RECOMPUTE])
+searches = st.builds(
+    BeamSearch, st.sampled_from([1.0, 1.0, 0.0, 2.0, -1.0]), st.sampled_from(EarlyStopping)
+)
+
+
 @st.composite
 def configs(draw):
     longest = draw(st.integers(8, 20))
@@ -125,7 +138,9 @@ def configs(draw):
         watermark_blocks=draw(st.sampled_from([0, 0, 1, 2])),
         watermark_always=draw(st.booleans()),
         admit_only_if_whole_prompt_fits=draw(st.booleans()),
-        order=draw(st.sampled_from([Order.FCFS, Order.FCFS, Order.PRIORITY])),
+        order=draw(orders),
+        victim=draw(victims),
+        preempt=draw(modes),
         fork_samples=draw(st.booleans()),
     )
 
@@ -145,6 +160,11 @@ def requests(draw, foretold):
         read_cache=draw(st.sampled_from([True, True, True, False])),
         stop_ids=frozenset(draw(st.sampled_from([(), (), (2,)]))),
         known_output=draw(known if foretold else st.integers(1, 8)),
+        beam=draw(
+            st.sampled_from([None, None, None, BeamSearch()]).flatmap(
+                lambda b: searches if b else st.none()
+            )
+        ),
     )
 
 
@@ -169,8 +189,12 @@ def scripts(draw, memories, foretold=True, with_aborts=True):
 
 
 def paged_memories(caching, keep_unkeyed_first=True):
-    sizes = st.tuples(st.integers(12, 32), st.sampled_from([2, 3, 4, 1]))
-    return sizes.map(lambda size: Paged(size[0] // size[1], size[1], caching, keep_unkeyed_first))
+    sizes = st.tuples(
+        st.integers(12, 32), st.sampled_from([2, 3, 4, 1]), st.sampled_from([0, 3, 12])
+    )
+    return sizes.map(
+        lambda size: Paged(size[0] // size[1], size[1], caching, keep_unkeyed_first, size[2])
+    )
 
 
 def contiguous_memories(placer, reservation):

@@ -45,8 +45,8 @@ class StepFailedError(Exception):
 class Failing:
     """An executor whose steps of these numbers fail."""
 
-    def __init__(self, steps: tuple[int, ...]) -> None:
-        self._inner = SimExecutor(COST, FreshTokens())
+    def __init__(self, steps: tuple[int, ...], num_blocks: int) -> None:
+        self._inner = SimExecutor(COST, FreshTokens(), num_blocks)
         self._steps = steps
 
     @property
@@ -71,7 +71,8 @@ def serve(
     """``arrivals`` are (time in ns, what arrives); every output token is new."""
     events: list[ev.Event] = []
     scheduler = Scheduler(config, Recorded(memory, events.append), events.append)
-    loop = ServingLoop(scheduler, Failing(failing), arrivals, events.append)
+    executor = Failing(failing, memory.geometry.num_blocks)
+    loop = ServingLoop(scheduler, executor, arrivals, events.append)
     for _ in failing:
         try:
             loop.run()

@@ -10,6 +10,7 @@ from pagesim.replay.keeper import Keeper
 from pagesim.replay.log import LogWriter, log_header
 from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
+from pagesim.sim.scenario import load_scenario
 from pagesim.sim.simulate import RunSettings, build_loop
 from pagesim.sim.workload import Arrival, Workload
 
@@ -49,6 +50,19 @@ def write(path: Path, geometry: Geometry, events: list[ev.Event], **facts: objec
 def write_run(path: Path, allocator: str = "paged", slots: int = 72) -> Path:
     geometry, events = events_of(allocator, slots)
     return write(path, geometry, events, allocator=allocator)
+
+
+def story_of(name: str) -> tuple[Geometry, list[ev.Event]]:
+    """A shipped scenario's run."""
+    keeper = Keeper()
+    loop = load_scenario(name).loop(lambda _: [keeper])
+    loop.run()
+    return loop.scheduler.memory.geometry, keeper.events
+
+
+def write_story(path: Path, name: str) -> Path:
+    geometry, events = story_of(name)
+    return write(path, geometry, events, words=list(load_scenario(name).words))
 
 
 def write_contradiction(path: Path) -> Path:
