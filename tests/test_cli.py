@@ -129,6 +129,9 @@ ENCODINGS = [
 COMMANDS = [
     ["compare", *SMALL],
     ["run", *SMALL],
+    ["run", "swap"],
+    ["run", "figure-9"],
+    ["sweep", "--block-size", "8,16", "--jobs", "1", *SMALL],
     ["plan", "llama-3.1-8b", "--gpu", "h100"],
     ["workloads"],
     ["models"],
@@ -137,7 +140,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0] if words else "tour")
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: "-".join(words[:2]) or "tour")
 def test_encodings_without_box_characters(command: list[str]) -> None:
     """H28: Every command exits as it would under UTF-8 and shows the same numbers, drawn in ASCII."""
     expected = run(*command, PYTHONIOENCODING="utf-8")
@@ -154,6 +157,19 @@ def test_encodings_without_box_characters(command: list[str]) -> None:
 
 BAD = [
     (["compare", "sharegtp"], "sharegtp"),
+    (["run", "--order", "lifo"], "'lifo' is no order"),
+    (["run", "--victim", "oldest"], "'oldest' is no victim policy"),
+    (["run", "--preempt", "hope"], "'hope' is no preempt mode"),
+    (["run", "--watermark", "100%"], "watermark '100%'"),
+    (["run", "--watermark", "983"], "983 blocks was given and 983 are present"),
+    (["run", "--host-memory", "4G"], "4G"),
+    (["run", "--host-memory", "9999999TiB", "--block-size", "1"], "host memory"),
+    (["run", "--samples", "0"], "samples 0"),
+    (["run", "--samples-as", "clones"], "clones"),
+    (["run", "--samples-as", "requests", "--beam"], "beams always fork"),
+    (["run", "--freed-blocks-go", "away"], "away"),
+    (["run", "--order", "nowhere.py:mine"], "nowhere.py is not a file"),
+    (["paper", "--sharing", "--lengths", "x.csv"], "--lengths was given with --sharing"),
     (["compare", "--model", "opt-13"], "opt-13"),
     (["compare", "--gpu", "a100"], "a100"),
     (["compare", "--kv-memory", "12G"], "12G"),

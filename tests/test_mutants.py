@@ -357,6 +357,15 @@ MUTANTS = [
         ),
     ),
     Mutant(
+        "swapped-in-and-published-though-the-step-failed", "content",
+        Scheduler, "_compute_again",
+        "self.memory.withdraw(seq.seq, 0)", "pass",
+        serve(
+            Paged(4, 2, num_host_blocks=12), arrive(0, "b", (1,), 8), arrive(0, "a", (1,) * 4, 8),
+            failures=(Fail(7, "nothing"),), preempt=SWAP, max_model_len=8, admit_only_if_whole_prompt_fits=False,
+        ),
+    ),
+    Mutant(
         "beams-mixed-up", "content",
         groups, "fork",
         "live.memory.fork(parent.seq, child.seq, tokens)",

@@ -5,8 +5,12 @@ from typing import NamedTuple
 import pytest
 
 from pagesim.core import events as ev
+from pagesim.core.beam import BeamSearch, Candidate
+from pagesim.core.block_manager import BlockManager
 from pagesim.core.plan import StepPlan
+from pagesim.core.request import Request
 from pagesim.core.scheduler import Scheduler
+from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.replay.run_state import RunState
 from pagesim.sim.scenario import load_scenario
 
@@ -193,3 +197,42 @@ def test_ended_answers_are_put_aside_and_ranked() -> None:
     assert ranked[0].output_tokens == (2, 3)  # type: ignore[attr-defined]
     finished = of_kind(told, ev.SequenceFinished)
     assert [(e.output_tokens, e.reason) for e in finished] == [(2, "stop"), (3, "stop")]  # type: ignore[attr-defined]
+
+
+# -- what a search may ask for ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [float("nan"), float("inf"), -10.5, 11, 0.12345678])
+def test_an_impossible_length_penalty_is_refused(penalty: float) -> None:
+    scheduler = Scheduler(SchedulerConfig(), BlockManager(8, 4))
+    refusal = scheduler.submit(Request("a", (1, 2), 3, 2, beam=BeamSearch(penalty)))
+    assert refusal is not None
+    assert (
+        f"request a has a length penalty of {penalty}; it must be from -10 to 10" in refusal.reason
+    )
+
+
+def test_a_request_may_search_with_one_beam() -> None:
+    """Width 1 is greedy search: the best candidate each time."""
+    scheduler = Scheduler(SchedulerConfig(), BlockManager(8, 4))
+    assert scheduler.submit(Request("a", (1, 2), 3, 1, beam=BeamSearch())) is None
+    tokens = []
+    while scheduler.has_work:
+        plan = scheduler.plan()
+        (seq,) = plan.beams
+        best = Candidate(7 + seq.num_outputs, -1)
+        ended = scheduler.commit(plan, [], [[best, Candidate(1, -5)]])
+        tokens = seq.outputs
+        assert not ended or ended == [seq]
+    assert tokens == [7, 8, 9]
+
+
+def test_too_few_candidates_or_samples_are_an_error_and_the_step_can_still_be_committed() -> None:
+    scheduler = Scheduler(SchedulerConfig(), BlockManager(8, 4))
+    scheduler.submit(Request("a", (1, 2), 3, 2, beam=BeamSearch()))
+    plan = scheduler.plan()
+    with pytest.raises(
+        ValueError, match="0 samples and 1 lists of candidates are due, and 1 and 0"
+    ):
+        scheduler.commit(plan, [5])
+    assert scheduler.commit(plan, [], [[Candidate(1, -1), Candidate(2, -2)]]) == []

@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+FILES = {block.split()[1]: block for block in BLOCKS if block.startswith("# ")}
+PYTHON = [block for block in BLOCKS if not block.startswith("# ")]
 COMMANDS = sorted(set(re.findall(r"(?:\.venv/bin/|`)pagesim ([a-z]+)", TEXT)))
 
 
@@ -24,6 +26,21 @@ def test_the_python_runs_and_prints_what_its_comments_say(number: int) -> None:
     assert result.stdout
     for line in told:
         assert line in result.stdout.splitlines()
+
+
+def test_the_policies_of_ones_own_run_as_it_says(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FILES["mine.py"], encoding="utf-8")
+    (line,) = re.findall(r"pagesim (run .*mine\.py.*)", TEXT)
+    result = subprocess.run(
+        [sys.executable, "-m", "pagesim", *line.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "order mine.py:small_first" in result.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)

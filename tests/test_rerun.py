@@ -189,7 +189,10 @@ def test_what_if_commands(tmp_path: Path) -> None:
         (["--manager", "/nowhere/mine.py:Mine"], "not a file"),
         (["--block-size", "0"], "block size 0"),
         (["--allocator", "slab"], "slab"),
-        (["--manager", f"{mine}:Mine", "--block-size", "4"], "replaces both"),
+        (["--manager", f"{mine}:Mine", "--block-size", "4"], "replaces all three"),
+        (["--preempt", "hope"], "no preempt mode"),
+        (["--host-blocks", "-1"], "host blocks"),
+        (["--watermark", "99999"], "keep fewer free"),
     ):
         result = pagesim("rerun", str(log), *words)
         assert result.returncode == 2, words
@@ -277,3 +280,40 @@ def test_a_log_with_a_line_less_or_twice_is_folded_or_refused(tmp_path: Path) ->
                     refused += 1
                     assert "does not follow from those before it" in str(error)  # noqa: PT017
     assert refused
+
+
+def test_swaps_and_beams_are_repeated_byte_for_byte_and_under_other_policies(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "a.jsonl"
+    words = ["--samples", "3", "--beam", "--preempt", "swap", "--requests", "60"]
+    assert pagesim("run", *words, "--log", str(log)).returncode == 0
+    text = log.read_text(encoding="utf-8")
+    assert '["swapped_in",' in text
+    assert '["beams_chosen",' in text
+    result = pagesim("rerun", str(log), "--json")
+    assert json.loads(result.stdout)["same"] is True, result.stderr
+    for changed in (["--preempt", "recompute"], ["--host-blocks", "0"], ["--watermark", "5%"]):
+        result = pagesim("rerun", str(log), *changed, "--json")
+        value = json.loads(result.stdout)
+        assert value["rerun"]["output_tokens"] == value["logged"]["output_tokens"], changed
+        assert value["rerun"]["num_finished"] == 60
+        if changed[0] != "--watermark":
+            assert value["rerun"]["num_swaps"] == 0 < value["logged"]["num_swaps"]
+
+
+def test_the_policies_of_a_strangers_file_are_not_run_unasked(tmp_path: Path) -> None:
+    mine, log = tmp_path / "mine.py", tmp_path / "a.jsonl"
+    mine.write_text(
+        f"print(open({str(tmp_path / 'ran')!r}, 'w'))\ndef rank(seq):\n    return -seq.order\n"
+    )
+    place = f"{mine}:rank"
+    assert pagesim("run", "--requests", "20", "--order", place, "--log", str(log)).returncode == 0
+    (tmp_path / "ran").unlink()
+    result = pagesim("rerun", str(log))
+    assert result.returncode == 2
+    assert "is not run unasked" in result.stderr
+    assert f"--order {place}" in result.stderr
+    assert not (tmp_path / "ran").exists()
+    result = pagesim("rerun", str(log), "--order", place, "--json")
+    assert result.returncode == 0, result.stderr

@@ -42,6 +42,7 @@ def compare(
     preempt: opt.PreemptName = None,
     watermark: opt.WatermarkText = None,
     host_memory: opt.HostMemory = None,
+    freed_blocks_go: opt.FreedBlocksGo = None,
     prefix_caching: opt.PrefixCaching = None,
     seed: opt.Seed = 0,
     as_json: opt.AsJson = False,

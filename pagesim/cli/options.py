@@ -105,6 +105,14 @@ HostMemory = Annotated[
     str | None,
     typer.Option(help="Memory on each GPU's host to swap to, such as 4GiB.  [default: none]"),
 ]
+FreedBlocksGo = Annotated[
+    str | None,
+    typer.Option(
+        "--freed-blocks-go",
+        help="unkeyed-first (cached content is kept longest) or to-the-back.  [default: engine "
+        "rules unkeyed-first, paper rules to-the-back]",
+    ),
+]
 SamplesAs = Annotated[
     str | None,
     typer.Option(
@@ -162,6 +170,7 @@ class Options:
     preempt: str | None
     watermark: str | None
     host_memory: str | None
+    freed_blocks_go: str | None
     prefix_caching: bool | None
     seed: int
 
@@ -299,7 +308,7 @@ def prepare(options: Options) -> Prepared:
             max_model_len=max_model_len,
             placer=options.placer,
             prefix_caching=caching,
-            keep_unkeyed_first=options.rules == "engine",
+            keep_unkeyed_first=_keep_unkeyed_first(options),
             host_slots=host_bytes // per_rank,
         ),
         cost=cost_model(model, gpu, tensor_parallel=ranks, dtype_bytes=model.dtype_bytes),
@@ -361,6 +370,19 @@ def _policies(options: Options) -> "Policies":
     )
 
 
+def _keep_unkeyed_first(options: Options) -> bool:
+    from pagesim.sim.allocators import FREED_BLOCKS_GO, UNKEYED_FIRST
+
+    chosen = options.freed_blocks_go
+    if chosen is None:
+        return options.rules == "engine"
+    if chosen not in FREED_BLOCKS_GO:
+        raise InputError(
+            f"--freed-blocks-go {chosen!r} was given; it is {' or '.join(FREED_BLOCKS_GO)}"
+        )
+    return chosen == UNKEYED_FIRST
+
+
 def _host_bytes(options: Options) -> int:
     from pagesim.planner.units import parse_bytes
 
@@ -387,6 +409,8 @@ def _policy_lines(options: Options, host_bytes: int) -> "Iterator[tuple[str, str
         chosen.append(f"victim {options.victim}")
     if options.watermark is not None and options.rules == "engine":
         chosen.append(f"watermark {options.watermark}")
+    if options.freed_blocks_go is not None:
+        chosen.append(f"freed blocks {options.freed_blocks_go}")
     if host_bytes:
         chosen.append(f"{format_gib(host_bytes)} on the host to swap to")
     if chosen:

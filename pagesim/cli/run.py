@@ -41,6 +41,7 @@ def run(
     preempt: opt.PreemptName = None,
     watermark: opt.WatermarkText = None,
     host_memory: opt.HostMemory = None,
+    freed_blocks_go: opt.FreedBlocksGo = None,
     prefix_caching: opt.PrefixCaching = None,
     log: Annotated[
         Path | None, typer.Option(help="Write every event to this file, .jsonl or .jsonl.gz.")

@@ -135,6 +135,12 @@ def sweep(
         str | None,
         typer.Option(metavar="LIST", help="Memory on each GPU's host to swap to.  [default: none]"),
     ] = None,
+    freed_blocks_go: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="unkeyed-first, to-the-back.  [default: as the rules have it]"
+        ),
+    ] = None,
     prefix_caching: opt.PrefixCaching = None,
     seed: Annotated[
         str, typer.Option(metavar="LIST", help="The same seed means the same requests.")

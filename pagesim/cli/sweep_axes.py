@@ -136,6 +136,12 @@ def _samples_as(text: str) -> str:
     return _one_of(text, opt.SAMPLES_AS)
 
 
+def _freed_blocks_go(text: str) -> str:
+    from pagesim.sim.allocators import FREED_BLOCKS_GO
+
+    return _one_of(text, FREED_BLOCKS_GO)
+
+
 def _one_of(text: str, names: Iterable[str]) -> str:
     if text not in names:
         raise InputError(f"{_shown(text)} is not known; there are {', '.join(names)}")
@@ -167,6 +173,7 @@ AXES: dict[str, Setting] = {
     "prefix_tokens": Setting("prefix length", _whole(1), float, _TOKENS),
     "samples": Setting("samples", _whole(1), float, _PLAIN),
     "samples_as": Setting("samples as", _samples_as),
+    "freed_blocks_go": Setting("freed blocks go", _freed_blocks_go),
     "seed": Setting("seed", _whole(0)),
 }
 

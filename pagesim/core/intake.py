@@ -10,6 +10,7 @@ from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.types import Room, blocks_for
 
 MAX_TOKEN_ID = 2**63 - 1  # keys hash token ids as signed 64-bit numbers
+MOST_PENALTY = 10
 
 
 def why_refused(request: Request, config: SchedulerConfig, memory: KVCacheManager) -> str | None:
@@ -29,6 +30,11 @@ def why_refused(request: Request, config: SchedulerConfig, memory: KVCacheManage
         )
     if not _valid_ids(request):
         return f"request {request.id} has a token id outside 0 to 2**63 - 1"
+    if request.beam is not None and not _valid_penalty(request.beam.length_penalty):
+        return (
+            f"request {request.id} has a length penalty of {request.beam.length_penalty}; it must be from "
+            f"-{MOST_PENALTY} to {MOST_PENALTY}, with at most 6 decimals"
+        )
     most = min(config.max_num_seqs, config.max_tokens_per_step)
     if is_group(request, config) and request.num_samples > most:
         return (
@@ -71,6 +77,11 @@ def worst_room(request: Request, config: SchedulerConfig, memory: KVCacheManager
         final=final_length(request, limit),
         keep_free=keep_free,
     )
+
+
+def _valid_penalty(penalty: float) -> bool:
+    """Logs keep it in whole millionths."""
+    return abs(penalty) <= MOST_PENALTY and round(penalty * 1e6) / 1e6 == penalty
 
 
 def _valid_ids(request: Request) -> bool:

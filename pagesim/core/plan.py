@@ -1,6 +1,6 @@
 """What one step is to do, and what came of it: the two values that pass between scheduler and executor."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -51,6 +51,15 @@ class StepPlan:
         missing = length - len(self.counts)
         if missing > 0:
             self.counts += [1] * missing
+
+
+def samples_due(sampling: Sequence[SequenceState]) -> Iterator[tuple[SequenceState, int]]:
+    """Each entry with the number of the sample it is for: a leader that is about to fork stands there for all."""
+    last, times = None, 0
+    for seq in sampling:
+        times = times + 1 if seq is last else 0
+        last = seq
+        yield seq, seq.sample + times
 
 
 class StepResult(NamedTuple):

@@ -241,16 +241,16 @@ class Scheduler:
 
     def _compute_again(self, targets: set[BlockId], step: int) -> None:
         """Who was to get a copy recomputes, and so does everybody after it: first come first served order survives."""
-        running_now = self._live.running
-        for position, seq in enumerate(running_now):
-            if not targets.isdisjoint(self.memory.table(seq.seq)):
-                first = min(position, running_now.index(seq.unit[0]))
-                leaders = [s for s in running_now[first:] if s.unit[0] is s]
-                for leader in reversed(leaders):
-                    preemption.preempt(
-                        self._live, leader.unit, StepPlan(step), leader, 0, may_swap=False
-                    )
-                return
+        live = self._live
+        lost = [s for s in live.running if not targets.isdisjoint(self.memory.table(s.seq))]
+        if not lost:
+            return
+        for seq in lost:
+            self.memory.withdraw(seq.seq, 0)  # what came back from the host may have been published
+        first = min(live.running.index(seq.unit[0]) for seq in lost)
+        leaders = [s for s in live.running[first:] if s.unit[0] is s]
+        for leader in reversed(leaders):
+            preemption.preempt(live, leader.unit, StepPlan(step), leader, 0, may_swap=False)
 
     def _end_asked(self) -> None:
         while self._abort_asked:

@@ -35,6 +35,9 @@ TITLES = {
     "paged": "paged",
 }
 ALLOCATORS = tuple(TITLES)
+UNKEYED_FIRST, TO_THE_BACK = "unkeyed-first", "to-the-back"
+FREED_BLOCKS_GO = (UNKEYED_FIRST, TO_THE_BACK)
+"""Where freed blocks go: those without cached content to the front (engines today), or all to the back."""
 AS_REQUESTS = "paged-requests"
 """In a comparison: paged memory where n samples of a prompt are n requests that share through the prefix cache."""
 CONTENDERS = {

@@ -3,7 +3,7 @@
 Knows nothing about how a step was decided.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from pagesim.core.beam import Candidate
@@ -26,15 +26,6 @@ class TokenSource(Protocol):
     def candidates(self, beams: Sequence[SequenceState]) -> Sequence[Sequence[Candidate]]:
         """What may come next in each beam, as many as ``beam.num_candidates`` says."""
         ...
-
-
-def with_samples(sampling: Sequence[SequenceState]) -> Iterator[tuple[SequenceState, int]]:
-    """Each entry with the number of the sample it is for: a leader that is about to fork stands there for all."""
-    last, times = None, 0
-    for seq in sampling:
-        times = times + 1 if seq is last else 0
-        last = seq
-        yield seq, seq.sample + times
 
 
 class BlankTokens:

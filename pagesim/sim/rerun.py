@@ -15,7 +15,7 @@ from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop, request_of
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.order import ORDERS
-from pagesim.core.plan import Executor, StepPlan, StepResult
+from pagesim.core.plan import Executor, StepPlan, StepResult, samples_due
 from pagesim.core.preempt_mode import PREEMPT_MODES
 from pagesim.core.request import Abort, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
@@ -24,7 +24,7 @@ from pagesim.core.victim import VICTIMS
 from pagesim.replay.log import Json, RunLog, replayed
 from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
-from pagesim.sim.executor import SimExecutor, StepClock, prices_of, step_result, with_samples
+from pagesim.sim.executor import SimExecutor, StepClock, prices_of, step_result
 from pagesim.sim.policies import Watermark
 from pagesim.sim.simulate import MakeListeners, put_together
 
@@ -80,7 +80,7 @@ class LoggedTokens:
 
     def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
         """Raises InputError where the log ends before the sequence does (an aborted or torn run)."""
-        return [self._token(seq, sample) for seq, sample in with_samples(sampling)]
+        return [self._token(seq, sample) for seq, sample in samples_due(sampling)]
 
     def candidates(self, beams: Sequence[SequenceState]) -> list[list[Candidate]]:
         """Of all candidates there were, those that were chosen. Raises InputError, as ``sample``."""

@@ -20,15 +20,23 @@ from pagesim.core.beam import BeamSearch, Candidate, EarlyStopping
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop
 from pagesim.core.order import FCFS
+from pagesim.core.plan import samples_due
 from pagesim.core.preempt_mode import RECOMPUTE
 from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
 from pagesim.core.token_ids import FreshIds
-from pagesim.sim.allocators import ALLOCATORS, PLACERS, MemorySettings, build_memory
+from pagesim.sim.allocators import (
+    ALLOCATORS,
+    FREED_BLOCKS_GO,
+    PLACERS,
+    UNKEYED_FIRST,
+    MemorySettings,
+    build_memory,
+)
 from pagesim.sim.beam_script import BeamScript, parse_step
 from pagesim.sim.beam_tokens import seeded_candidates
-from pagesim.sim.executor import STEP_NS, StepClock, with_samples
+from pagesim.sim.executor import STEP_NS, StepClock
 from pagesim.sim.policies import order_named, preempt_mode_named, victim_named
 from pagesim.sim.scenario_fields import Fields
 from pagesim.sim.simulate import MakeListeners, put_together
@@ -71,7 +79,7 @@ class Scripted:
         self._next = 3 << 61
 
     def sample(self, sampling: Sequence[SequenceState]) -> list[int]:
-        return [self._token(seq, sample) for seq, sample in with_samples(sampling)]
+        return [self._token(seq, sample) for seq, sample in samples_due(sampling)]
 
     def candidates(self, beams: Sequence[SequenceState]) -> list[Sequence[Candidate]]:
         found: list[Sequence[Candidate]] = []
@@ -190,7 +198,7 @@ def _memory(
     num_blocks = memory.whole("blocks", 16, 1, MOST_BLOCKS)
     block_size = memory.whole("block_size", 4, 1, MOST_TOKENS)
     caching = memory.flag("prefix_caching", default=False)
-    freed = memory.choice("freed_blocks_go", ("unkeyed-first", "to-the-back"), "unkeyed-first")
+    freed = memory.choice("freed_blocks_go", FREED_BLOCKS_GO, UNKEYED_FIRST)
     order = memory.numbers("free_order", num_blocks)
     num_host_blocks = memory.whole("host_blocks", 0, 0, MOST_BLOCKS)
     memory.finish()
@@ -199,7 +207,7 @@ def _memory(
         block_size,
         max_model_len,
         prefix_caching=caching,
-        keep_unkeyed_first=freed == "unkeyed-first",
+        keep_unkeyed_first=freed == UNKEYED_FIRST,
         host_slots=num_host_blocks * block_size,
     )
     return settings, order

@@ -19,6 +19,7 @@ from pagesim.core.scheduler import Scheduler
 from pagesim.core.sequence import SequenceState, Status
 from pagesim.core.shadow import Prefixes, ShadowMemory
 from pagesim.core.victim import LATEST
+from pagesim.replay.free_queue import FreeQueue
 from pagesim.replay.run_state import RunState
 
 LIVE = (Status.WAITING, Status.FOLLOWING, Status.RUNNING, Status.SWAPPED)
@@ -36,6 +37,10 @@ class CheckedRun:
         self.config = script.config
         self.manager = script.memory.build(script.config)
         self.told = RunState(self.manager.geometry)
+        self.queue = None
+        if isinstance(script.memory, Paged):
+            first = script.memory.keep_unkeyed_first
+            self.queue = FreeQueue(self.manager.geometry, keep_unkeyed_first=first)
         self.shadow = ShadowMemory(self.manager.geometry)
         self.prefixes = Prefixes()
         memory = Recorded(self.manager, self.emit)
@@ -78,6 +83,8 @@ class CheckedRun:
             self.ended[event.seq] = event.output_tokens
         self.events.append(event)
         self.told.apply(event)
+        if self.queue is not None:
+            self.queue.apply(event)
 
     def rank(self, event):
         """The best answers are among those that ended and those that lived to the end."""
@@ -273,6 +280,9 @@ class CheckedRun:
             told.ref_counts,
             told.cached,
         )
+        if self.queue is not None:
+            assert self.queue.blocks == list(manager.pool.free_queue()), "fold: the free queue"
+            assert list(self.queue.cached) == list(told.cached)
         for seq in self.states:
             if seq.status in LIVE:
                 view = told.sequences[seq.seq]
