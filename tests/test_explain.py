@@ -6,7 +6,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_scripts import contiguous_memories, paged_memories, scripts
 from small_runs import run, serve
+from viewer_logs import story_of, write_story
 
 from pagesim.core import events as ev
 from pagesim.core.block_manager import BlockManager
@@ -23,11 +25,12 @@ from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.token_ids import ChainedRanges
 from pagesim.core.types import Geometry
-from pagesim.replay.explain import KIND_GROUPS, LABELS, explain, headline, kind_of
+from pagesim.replay.explain import KIND_GROUPS, LABELS, explain, explainer, headline, kind_of
 from pagesim.replay.log import LogWriter, UnknownEvent, log_header, read_log
-from pagesim.replay.phrases import duration, listed
+from pagesim.replay.phrases import block_name, duration, listed, named, named_all
 from pagesim.replay.run_state import RunState
 from pagesim.sim.allocators import ALLOCATORS, PLACERS, RESERVATIONS
+from pagesim.sim.scenario import load_scenario
 
 # -- runs ------------------------------------------------------------------------------------------------
 
@@ -76,6 +79,7 @@ def aborts_and_resets() -> Run:
     return serve(memory, SchedulerConfig(), arrivals)
 
 
+STORIES = ("swap", "host-full", "figure-9", "beam-stops")
 RUNS = {
     made.__name__: made
     for made in (
@@ -85,7 +89,7 @@ RUNS = {
         runs_that_move,
         aborts_and_resets,
     )
-}
+} | {name: partial(story_of, name) for name in STORIES}
 
 
 class Told:
@@ -112,11 +116,18 @@ def made(name: str) -> Run:
 # -- what the numbers must be ----------------------------------------------------------------------------
 
 
+def held_in(state: RunState) -> set[int]:
+    return {block for view in state.sequences.values() for block in view.table}
+
+
 def free_in(state: RunState) -> int:
-    held: set[int] = set()
-    for view in state.sequences.values():
-        held.update(view.table)
-    return state.geometry.num_blocks - len(held)
+    num_blocks = state.geometry.num_blocks
+    return num_blocks - sum(block < num_blocks for block in held_in(state))
+
+
+def host_free_in(state: RunState) -> int:
+    geometry = state.geometry
+    return geometry.num_host_blocks - sum(block >= geometry.num_blocks for block in held_in(state))
 
 
 def owners(state: RunState, block: int) -> int:
@@ -140,7 +151,10 @@ def check(entry: Told) -> None:
     assert sentence.isprintable()
     assert sentence.isascii()
     assert sentence.strip() == sentence
-    if isinstance(event, CHANGE_FREE):
+    if isinstance(event, ev.TableFreed) and "host block" in sentence:
+        counts = figures("# -> # host blocks? free$", sentence)
+        assert counts == [host_free_in(before), host_free_in(after)]
+    elif isinstance(event, CHANGE_FREE):
         counts = figures(r"# -> # (?:block|slot)s? free$", sentence)
         assert counts == [free_in(before), free_in(after)], sentence
     if isinstance(event, CHANGE_FINDABLE):
@@ -169,6 +183,9 @@ def check_admitted(entry: Told, event: ev.SequenceAdmitted) -> None:
 
 def check_blocked(entry: Told, event: ev.AdmissionBlocked) -> None:
     state, sentence = entry.before, entry.sentence
+    if state.sequences[event.seq].status == "swapped":
+        check_waits_to_return(entry, event)
+        return
     if any(isinstance(view.table, range) for view in state.sequences.values()):
         slots = [0] * state.geometry.num_blocks
         for view in state.sequences.values():
@@ -192,6 +209,8 @@ def check_blocked(entry: Told, event: ev.AdmissionBlocked) -> None:
     total = needed - event.cached_tokens // size + event.keep_free
     if total != needed:
         assert f" = {total}, and" in sentence
+    spare = [int(n) for n in re.findall(r"\+ (\d+) (?:for its other|to stay)", sentence)]
+    assert sum(spare) == event.keep_free
     if total <= free:
         (least,) = figures("at least # of the cached ones", sentence)
         lie_free = sum(owners(state, block) == 0 for block in state.cached)
@@ -201,12 +220,14 @@ def check_blocked(entry: Told, event: ev.AdmissionBlocked) -> None:
 def check_preempted(entry: Told, event: ev.SequencePreempted) -> None:
     before, sentence = entry.before, entry.sentence
     view = before.sequences[event.seq]
-    if view.written:
+    if event.way == "swap":
+        check_goes_to_host(entry, event)
+    elif view.written:
         assert figures("loses its # computed tokens?", sentence) == [view.written]
     else:
         assert "had computed nothing" in sentence
     if view.outputs:
-        assert figures("keeps its # output tokens?", sentence) == [view.outputs]
+        assert figures("and (?:keeps )?its # output tokens?", sentence) == [view.outputs]
     assert "which is not enough" not in sentence, sentence
     if "holds" in sentence:
         by, size = before.sequences[event.by], before.geometry.block_size
@@ -222,8 +243,103 @@ def check_preempted(entry: Told, event: ev.SequencePreempted) -> None:
         assert list(before.running)[-1] == event.seq
 
 
+def group_of(state: RunState, seq: int) -> list[int]:
+    """The sequence and those of its request that are at the same place, if they have forked."""
+    view = state.sequences[seq]
+    found = [v for v in state.sequences.values() if v.request == view.request]
+    same = [v.seq for v in found if v.status == view.status and v.table]
+    return same if view.forked else [seq]
+
+
+def filled_blocks(state: RunState, seqs: list[int]) -> set[int]:
+    size = state.geometry.block_size
+    views = [state.sequences[seq] for seq in seqs]
+    return {b for v in views for at, b in enumerate(v.table) if at * size < v.written}
+
+
+def check_goes_to_host(entry: Told, event: ev.SequencePreempted) -> None:
+    before, sentence = entry.before, entry.sentence
+    assert event.lost_tokens == 0
+    assert figures("keeps its # computed tokens?", sentence) == [
+        before.sequences[event.seq].written
+    ]
+    if "too, and keeps" not in sentence:
+        moved, free = figures(
+            "# blocks?[^;]* goe?s? to the host, where # (?:is|are) free", sentence
+        )
+        assert moved == len(filled_blocks(before, group_of(before, event.seq)))
+        assert moved <= free == host_free_in(before)
+
+
+def check_tables_moved(entry: Told, event: ev.TableSwappedOut | ev.TableSwappedIn) -> None:
+    before, after = entry.before, entry.after
+    counts = figures("; # -> # blocks? free, # -> # host blocks? free$", entry.sentence)
+    assert counts[:2] == [free_in(before), free_in(after)]
+    assert counts[2:] == [host_free_in(before), host_free_in(after)]
+    there = [block for block in event.blocks if owners(before, block)]
+    assert ("moves once" in entry.sentence) == bool(there)
+    old, new = (list(state.sequences[event.seq].table) for state in (before, after))
+    geometry = before.geometry
+    lists = f"lists {named_all(new, geometry)} in place of {named_all(old[: len(new)], geometry)}"
+    assert lists in entry.sentence
+    assert ("given back" in entry.sentence) == (len(old) > len(new))
+
+
+def check_returned(entry: Told, event: ev.SequenceReturned) -> None:
+    view = entry.after.sequences[event.seq]
+    counts = figures(
+        "its # computed tokens?; it holds # blocks?, and # (?:is|are) free", entry.sentence
+    )
+    assert counts == [view.written, len(view.table), free_in(entry.after)]
+
+
+def check_waits_to_return(entry: Told, event: ev.AdmissionBlocked) -> None:
+    state, sentence = entry.before, entry.sentence
+    moved = len(filled_blocks(state, group_of(state, event.seq)))
+    free = free_in(state)
+    assert figures("host: (?:its|the) # blocks?", sentence) == [moved]
+    assert "do not fit" not in sentence
+    total = moved
+    for words in ("for the next tokens", "to stay free"):
+        if words in sentence:
+            total += figures(rf"\+ # {words}", sentence)[0]
+    if total != moved:
+        assert figures("= #, and", sentence) == [total]
+    assert figures("and # (?:is|are) free; until then", sentence) == [free]
+    assert total > free
+
+
+def check_beams(entry: Told, event: ev.BeamsChosen) -> None:
+    before, sentence = entry.before, entry.sentence
+    request = before.sequences[event.seqs[0]].request
+    names = {seq: f"{request}.{before.sequences[seq].sample}" for seq in event.seqs}
+    is_first = len(set(event.parents)) == 1 and before.sequences[event.seqs[-1]].status == "waiting"
+    dropped = [] if is_first else [names[seq] for seq in event.seqs if seq not in event.parents]
+    assert ("dropped" in sentence) == bool(dropped)
+    for name in dropped:
+        assert name in sentence.partition("dropped")[0]
+    for parent in set(event.parents):
+        if dropped:
+            assert names[parent] in sentence.partition("while")[2].partition(";")[0]
+    assert f"{max(event.logprobs) / 1e6:.2f} nats" in sentence
+    assert f"{min(event.logprobs) / 1e6:.2f} nats" in sentence
+
+
+def check_hypothesis(entry: Told, event: ev.HypothesisEnded) -> None:
+    assert ("put aside" in entry.sentence.partition(":")[2][:70]) == bool(event.kept)
+    search = entry.before.searches.get(entry.before.sequences[event.seq].request)
+    if search is not None and search.length_penalty:
+        value = event.logprob / 1e6 / event.output_tokens ** (search.length_penalty / 1e6)
+        assert f"= {value:.2f}" in entry.sentence
+
+
+def check_ranked(entry: Told, event: ev.AnswersRanked) -> None:
+    assert figures("best of its # answers?", entry.sentence) == [len(event.seqs)]
+    assert f"has {event.output_tokens[0]} token" in entry.sentence
+
+
 def check_forked(entry: Told, event: ev.SequenceForked) -> None:
-    assert figures("the first # token", entry.sentence) == [event.tokens]
+    assert figures("(?:the|its) first # token", entry.sentence) == [event.tokens]
     if "cannot share" not in entry.sentence:
         size = entry.before.geometry.block_size
         assert figures("# blocks? shared", entry.sentence) == [-(-event.tokens // size)]
@@ -293,6 +409,15 @@ def check_published(entry: Told, event: ev.BlocksPublished) -> None:
 
 
 def check_planned(entry: Told, event: ev.StepPlanned) -> None:
+    on_host = [v for v in entry.before.sequences.values() if v.status == "swapped"]
+    if on_host:
+        units = {view.request if view.forked else view.seq for view in on_host}
+        assert figures("; # waits?", entry.sentence) == [event.waiting]
+        if len(units) < event.waiting:
+            assert figures("# of them on the host", entry.sentence) == [len(units)]
+            assert "nobody new is admitted while" in entry.sentence
+        else:
+            assert re.search("waits? on the host", entry.sentence)
     total, size = sum(event.counts), len(event.seqs)
     assert figures("computes # tokens? of # sequence", entry.sentence) == [total, size]
     decodes, prefills, prefilled = 0, 0, 0
@@ -327,7 +452,8 @@ def check_sampled(entry: Told, event: ev.TokensSampled) -> None:
 def check_finished(entry: Told, event: ev.SequenceFinished) -> None:
     view = entry.before.sequences[event.seq]
     assert figures("ends with # output token", entry.sentence) == [view.outputs]
-    assert ("all it asked for" in entry.sentence) == (
+    is_beam = view.logprob is not None and event.reason != "abort"
+    assert ("all it asked for" in entry.sentence) == (not is_beam) * (
         event.reason == "length" and view.outputs == view.max_tokens
     )
 
@@ -342,6 +468,12 @@ CHECKS = {
     ev.SequenceAdmitted: check_admitted,
     ev.AdmissionBlocked: check_blocked,
     ev.SequencePreempted: check_preempted,
+    ev.SequenceReturned: check_returned,
+    ev.TableSwappedOut: check_tables_moved,
+    ev.TableSwappedIn: check_tables_moved,
+    ev.BeamsChosen: check_beams,
+    ev.HypothesisEnded: check_hypothesis,
+    ev.AnswersRanked: check_ranked,
     ev.SequenceForked: check_forked,
     ev.BlocksTaken: check_taken,
     ev.BlocksShared: check_shared,
@@ -399,8 +531,60 @@ memories = st.one_of(
 @given(scripts(memories, foretold=False))
 def test_every_event_of_any_script_is_one_right_line(script) -> None:  # type: ignore[no-untyped-def]
     played = CheckedRun(script).run()
+    entries = []
     for entry in told(played.manager.geometry, played.events):
         check(entry)
+        entries.append(entry)
+    check_swaps(entries)
+    check_choices(entries)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_follows_is_as_it_was_told(name: str) -> None:
+    entries = list(told(*made(name)))
+    check_swaps(entries)
+    check_choices(entries)
+
+
+def check_swaps(entries: list[Told]) -> None:
+    """As many blocks as were told are copied, and as many more are taken."""
+    for at, entry in enumerate(entries):
+        num_blocks = entry.before.geometry.num_blocks
+        rest = [later.event for later in entries[at:]]
+        if isinstance(entry.event, ev.SequencePreempted) and "to the host, where" in entry.sentence:
+            moved = figures("# blocks?[^;]* goe?s? to the host, where", entry.sentence)
+            going = list(takewhile(lambda e: isinstance(e, OUT), rest))
+            copies = [e for e in going if isinstance(e, ev.BlockCopied)]
+            assert len({copy.target for copy in copies if copy.target >= num_blocks}) >= moved[0]
+        if isinstance(entry.event, ev.TableSwappedIn) and " = " in entry.sentence:
+            moved, more = figures(r"# blocks?[^;]* \+ # for the next tokens = ", entry.sentence)
+            own = set(group_of(entry.before, entry.event.seq))
+            step = list(takewhile(lambda e: not isinstance(e, ev.StepPlanned), rest))
+            coming = takewhile(lambda e: not isinstance(e, ev.SequenceReturned), step)
+            sources = [e.source for e in coming if isinstance(e, ev.BlockCopied)]
+            assert len({source for source in sources if source >= num_blocks}) == moved
+            taken = [e for e in step if isinstance(e, ev.BlocksTaken) and e.seq in own]
+            copied = [e for e in step if isinstance(e, ev.BlockReplaced) and e.seq in own]
+            assert sum(len(e.blocks) for e in taken) + len(copied) == more
+
+
+OUT = (ev.SequencePreempted, ev.TableSwappedOut, ev.BlockCopied)
+
+
+def check_choices(entries: list[Told]) -> None:
+    """Who is freed or forked because of a choice of beams, and nobody else, is said to be."""
+    moving: set[int] = set()
+    for entry in entries:
+        match entry.event:
+            case ev.BeamsChosen(seqs, parents):
+                moving = {seq for seq, parent in zip(seqs, parents, strict=True) if seq != parent}
+            case ev.TableFreed(seq):
+                assert (", dropped," in entry.sentence) == (seq in moving)
+            case ev.SequenceForked(child=child):
+                assert ("as chosen" in entry.sentence) == (child in moving)
+                moving.discard(child)
+            case _:
+                pass
 
 
 numbers = st.integers(0, 2**62)
@@ -426,7 +610,9 @@ def any_event(draw: st.DrawFn) -> ev.Event | UnknownEvent:
     return kind._make(fields)  # type: ignore[no-any-return]
 
 
-@given(any_event(), st.sampled_from([Geometry(8, 4), Geometry(8, 1)]), st.booleans())
+@given(
+    any_event(), st.sampled_from([Geometry(8, 4), Geometry(8, 1), Geometry(8, 4, 3)]), st.booleans()
+)
 def test_a_state_that_lacks_everything_still_gives_a_line(
     event: ev.Event | UnknownEvent, geometry: Geometry, is_known: bool
 ) -> None:
@@ -434,6 +620,11 @@ def test_a_state_that_lacks_everything_still_gives_a_line(
     if is_known:
         for seq in range(3):
             state.apply(ev.RequestSubmitted(seq, "r", seq, 5, 5, 0))
+    if is_known and geometry.num_host_blocks:
+        state.apply(ev.BlocksTaken(0, (3, 4), 8))
+        state.apply(ev.SequenceForked(0, 1, 5))
+        state.apply(ev.BlocksShared(1, (3, 4)))
+        state.apply(ev.TableSwappedOut(0, (8, 9)))
     assert explain(event, state).isprintable()
     assert explain(event, state).strip()
     assert headline(event).isprintable()
@@ -462,7 +653,8 @@ r4 is preempted: r0 and its other samples grow together and need 2 more blocks b
 computed tokens and keeps its 1 output token
 r4.1 is preempted: it gives way with the rest of its group, so that r0 can grow; r4.1 loses its 10 computed \
 tokens and keeps its 1 output token
-r3 has to wait for memory: its 13 tokens need 4 blocks - 3 cached + 2 to stay free = 3, and 2 are free"""
+r3 has to wait for memory: its 13 tokens need 4 blocks - 3 cached + 2 for its other samples = 3, \
+and 2 are free"""
 
 
 def test_some_sentences_in_full() -> None:
@@ -471,6 +663,41 @@ def test_some_sentences_in_full() -> None:
         assert line in sentences
     moved = [entry.sentence for entry in told(*made("runs_that_move"))]
     assert any("outgrew its run of 9 slots and moves to slots" in line for line in moved)
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_new_stories_are_told_as_they_were(name: str) -> None:
+    """Set PAGESIM_UPDATE_SNAPSHOTS=1 to write them anew, and read them."""
+    tell = explainer({"words": list(load_scenario(name).words)})
+    state, lines = RunState(made(name)[0]), []
+    for place, event in enumerate(made(name)[1], start=1):
+        lines.append(f"{place:>3}  {headline(event):<13}  {tell(event, state)}")
+        state.apply(event)
+    path = Path(__file__).parent / "snapshots" / f"story-{name}.txt"
+    shown = "\n".join(lines) + "\n"
+    if os.environ.get("PAGESIM_UPDATE_SNAPSHOTS") == "1":
+        path.write_text(shown, encoding="utf-8")
+    assert shown == path.read_text(encoding="utf-8")
+
+
+def test_words_stand_for_tokens_only_where_they_are_known() -> None:
+    state = RunState(Geometry(8, 4))
+    event = ev.HypothesisEnded(0, 1, 2, -700_000, 1)
+    assert "end token token 1" not in explain(event, state)
+    assert "the end token 1 " in explain(event, state)
+    assert 'the end token "." ' in explainer({"words": ["cat", "."]})(event, state)
+    assert "the end token 1 " in explainer({"words": ["cat", 7]})(event, state)
+    assert "the end token 1 " in explainer({})(event, state)
+
+
+def test_blocks_of_both_pools_have_their_names() -> None:
+    geometry = Geometry(8, 4, 6)
+    assert [block_name(block, geometry) for block in (0, 7, 8, 13)] == ["0", "7", "h0", "h5"]
+    assert block_name(8, Geometry(8, 4)) == "8"
+    assert (named(7, geometry), named(10, geometry)) == ("block 7", "host block h2")
+    assert named_all((8, 9, 10, 13), geometry) == "host blocks h0 to h2 and h5"
+    assert named_all((2,), geometry) == "block 2"
+    assert named_all(range(8, 12), geometry) == "host blocks h0 to h3"
 
 
 @pytest.mark.parametrize(
@@ -594,6 +821,18 @@ def test_filters(log: Path) -> None:
     assert len(places("--request", "r3.1", "--kind", "taken")) < len(taken)
     refused = places("--request", "r5")
     assert [type(events[place - 1]) for place in refused] == [ev.RequestArrived, ev.RequestRefused]
+
+
+def test_a_log_of_beams_is_told_with_its_words_and_by_sample(tmp_path: Path) -> None:
+    log = write_story(tmp_path / "beams.jsonl", "beam-stops")
+    lines = pagesim(log, "--request", "A.0", "--kind", "hypothesis").stdout.decode().splitlines()
+    assert len(lines) == 1
+    assert 'A.0 with the end token "." is a whole answer' in lines[0]
+    told_of = [pagesim(log, "--json", "--request", name).stdout for name in ("A.0", "A.1", "A")]
+    places = [{entry["place"] for entry in json.loads(text)} for text in told_of]
+    assert places[0] | places[1] < places[2]
+    chosen = {at for at, e in enumerate(read_log(log).events, 1) if isinstance(e, ev.BeamsChosen)}
+    assert chosen <= places[0] & places[1]
 
 
 @pytest.mark.parametrize(

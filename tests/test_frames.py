@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from viewer_logs import story_of
 
 from pagesim.core import events as ev
 from pagesim.core.request import Request
@@ -23,7 +24,7 @@ from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import explain
 from pagesim.replay.keeper import Keeper
 from pagesim.replay.log import LogWriter, log_header
-from pagesim.replay.memory_map import changed_blocks, memory_map
+from pagesim.replay.memory_map import Holder, MemoryMap, changed_blocks, memory_map
 from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase, TimelineFold
 from pagesim.replay.waste import WasteMeter
@@ -31,15 +32,16 @@ from pagesim.sim.allocators import ALLOCATORS, MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, build_loop
 from pagesim.sim.workload import Arrival, Workload
+from pagesim.tui.map_spots import map_spots
 from pagesim.views.block_tables import BlockTables
 from pagesim.views.event_list import EventLine, EventList
 from pagesim.views.export import Look, to_html, to_png, to_svg, to_text
 from pagesim.views.frame import Frame, SideBySide, moment_at
 from pagesim.views.marks import hidden, window
-from pagesim.views.memory_map import StepMap
 from pagesim.views.moment_bar import moment_split
 from pagesim.views.queues import Queues, divided
 from pagesim.views.sparkline import Occupancy, column_of, peaks
+from pagesim.views.step_map import StepMap
 from pagesim.views.timeline import Timeline
 
 COST = cost_model(model("opt-13b"), gpu("a100-40gb"))
@@ -132,6 +134,15 @@ def normal(svg):
     )
 
 
+def story_frame(name, step, focus=None):
+    geometry, events = story_of(name)
+    cursor = Cursor(geometry, events)
+    cursor.seek_step(step)
+    held = folded(WasteMeter(geometry), events).granted_series
+    return Frame(moment_at(cursor, name, plainly, held), focus=focus)
+
+
+STORIES = {"swapped": ("swap", 4), "beams": ("figure-9", 7, 1)}
 PLACES = {
     "shared": {"step": 8, "caching": True, "samples": 2},
     "slabs": {"step": 8, "allocator": "max", "focus": 1},
@@ -145,9 +156,10 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", [*PLACES, *STORIES])
 def test_frames_look_as_they_did(place, look):
-    shown = normal(to_svg([frame(**PLACES[place])], LOOKS[look], "snapshot"))
+    drawn = story_frame(*STORIES[place]) if place in STORIES else frame(**PLACES[place])
+    shown = normal(to_svg([drawn], LOOKS[look], "snapshot"))
     path = SNAPSHOTS / f"frame-{place}-{look}.txt"
     if os.environ.get("PAGESIM_UPDATE_SNAPSHOTS") == "1":
         SNAPSHOTS.mkdir(exist_ok=True)
@@ -196,6 +208,57 @@ def test_pictures_stay_within_their_width(width, allocator, ascii_only):
         assert shown.isascii() == ascii_only
         assert all(len(line) == cell_len(line) for line in shown.splitlines())
         assert "?" not in shown
+
+
+@pytest.mark.parametrize("width", [20, 40, *WIDTHS])
+@pytest.mark.parametrize("name", ["swap", "host-full", "figure-9", "beam-stops"])
+def test_stories_stay_within_their_width_at_every_place(name, width):
+    geometry, events = story_of(name)
+    cursor = Cursor(geometry, events)
+    for place in range(len(events) + 1):
+        cursor.seek(place)
+        view = Frame(moment_at(cursor, name, explain), focus=place % 4)
+        for ascii_only in (False, True):
+            shown = text(view, width, ascii_only=ascii_only)
+            assert max(map(cell_len, shown.splitlines())) <= width
+            assert "?" not in shown
+        assert shown.isascii()
+        if geometry.num_host_blocks:
+            held = len({b for v in cursor.state.sequences.values() for b in v.table if b > 7})
+            assert f"host pool: {held} of" in shown or width < 40
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 8), st.integers(1, 20), st.data())
+def test_every_block_of_both_pools_has_its_place(num_blocks, num_host, size, rows, data):
+    """A block's spot is in its own pool's rows, and the cell there begins at or before it."""
+    geometry, width = (
+        Geometry(num_blocks, size, num_host),
+        data.draw(st.sampled_from([40, 80, 120])),
+    )
+    spots = map_spots(geometry, width, rows)
+    layout = spots.layout
+    assert layout.device_rows + bool(layout.host_rows) + layout.host_rows <= max(rows, 1)
+    block = data.draw(st.integers(0, num_blocks + num_host - 1))
+    spot = spots.spot(block)
+    assert (spot is None) == (block >= num_blocks and rows < 3)
+    if spot is not None:
+        found = spots.block_at(*spot)
+        assert found <= block < found + spots.cell_blocks
+        assert (found >= num_blocks) == (block >= num_blocks) == (spot[1] > layout.device_rows)
+    shown = MemoryMap(0, 0, geometry, (), frozenset(), 0)
+    lines = text(StepMap(shown, max_rows=rows), width).splitlines()
+    assert len(lines) == layout.device_rows + bool(layout.host_rows) + layout.host_rows + 1
+
+
+def test_marks_stand_in_the_pool_that_changed():
+    """17 blocks, two a cell: host block 17 has no part in the device's last cell, which is block 16's alone."""
+    geometry = Geometry(17, 4, 6)
+    holders = (Holder(0, "a", (16,), 4, 4),)
+    shown = MemoryMap(0, 0, geometry, holders, frozenset(), 0, (Holder(1, "b", (17, 18), 8, 8),))
+    lines = text(StepMap(shown, changed={17}, max_rows=3), 20).splitlines()
+    assert "▸" not in lines[0]
+    assert lines[1].startswith("host pool: 2")
+    assert "▸B" in lines[2]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -338,7 +401,7 @@ def test_the_timeline_tells_each_step():
         ev.SequenceAdmitted(0, 8, 0, 0), ev.StepPlanned(0, (0,), (4,), 1, 1), ev.StepDone(0, 10),
         ev.StepPlanned(1, (0,), (4,), 1, 1), ev.StepDone(1, 20), ev.TokensSampled((0,), (9,)),
         ev.SequenceAdmitted(1, 8, 0, 0), ev.StepPlanned(2, (0, 1), (1, 8), 0, 0), ev.StepDone(2, 30),
-        ev.TokensSampled((0, 1), (9, 9)), ev.SequencePreempted(1, 8, 0, 10),
+        ev.TokensSampled((0, 1), (9, 9)), ev.SequencePreempted(1, 8, 0, 10, "recompute"),
         ev.StepPlanned(3, (0,), (1,), 1, 0), ev.StepDone(3, 40), ev.TokensSampled((0,), (9,)),
         ev.SequenceFinished(0, 3, "length"), ev.SequenceAdmitted(1, 9, 0, 1),
         ev.StepPlanned(4, (1,), (9,), 0, 0), ev.StepDone(4, 50),
@@ -380,6 +443,57 @@ def test_a_window_holds_the_focus_and_says_what_it_leaves_out(count, room, focus
     left_out = count - len(shown)
     told = sum(int(number) for number in re.findall(r"\d+", hidden(count, shown, room)))
     assert told == (left_out if room > 1 else 0)
+
+
+def test_swapped_sequences_have_a_queue_of_their_own():
+    geometry, events = story_of("swap")
+    cursor = Cursor(geometry, events)
+    cursor.seek_step(4)
+    lines = text(Queues(cursor.state), 80).splitlines()
+    assert lines[2].startswith("3 on the host  first to come back")
+    assert lines[3] == " B G    keeps 8 tokens in 2 host blocks, has 3 outputs"
+    assert lines[6] == "1 waiting  after those on the host"
+    for rows in range(4, 9):
+        shown = text(Queues(cursor.state, max_rows=rows)).splitlines()
+        assert len(shown) <= rows
+        assert sum(line.endswith("waiting") or " on the host" in line for line in shown) >= 1
+
+
+def test_tables_on_the_host_say_so():
+    geometry, events = story_of("swap")
+    cursor = Cursor(geometry, events)
+    cursor.seek_step(4)
+    lines = text(BlockTables(cursor.state), 80).splitlines()
+    assert [line.split() for line in lines[2:5]] == [
+        ["B", "G", "h0&3", "h1"], ["C", "G.1", "h0&3", "h2"], ["D", "G.2", "h0&3", "h3"],
+    ]  # fmt: skip
+    assert lines[5].startswith("h0 on the host")
+    cursor.seek_step(8)
+    assert "on the host" not in text(BlockTables(cursor.state), 80)
+
+
+def test_a_lane_shows_when_a_sequence_was_on_the_host():
+    _, events = story_of("swap")
+    fold = folded(TimelineFold(), events)
+    shown = text(Timeline(fold), 80).splitlines()
+    lane = next(line for line in shown if " G.1" in line)[7:].rstrip()
+    assert re.fullmatch("·{7}▆{14}╱{28}▆{21}", lane)  # steps 0, 1 and 2, 3 to 6, 7 to 9
+    assert "╱ on the host" in shown[-1]
+    assert "/ on the host" in text(Timeline(fold), 80, ascii_only=True)
+    other = folded(TimelineFold(), story_of("preemption")[1])
+    assert "on the host" not in text(Timeline(other), 80)
+
+
+def test_beams_have_names_and_log_probabilities():
+    geometry, events = story_of("figure-9")
+    cursor = Cursor(geometry, events)
+    cursor.seek_step(0)
+    assert "A.0" not in text(Queues(cursor.state))  # before the first choice there is one sequence
+    cursor.seek_step(7)
+    for width in (72, 80, 120):
+        shown = text(Queues(cursor.state), width)
+        for name, nats in (("A.0", "-2.60"), ("A.1", "-2.50"), ("A.2", "-2.70"), ("A.3", "-2.80")):
+            assert re.search(rf" {re.escape(name)} .* {nats} nats", shown)
 
 
 @given(st.integers(2, 40), st.integers(0, 50), st.integers(0, 50))

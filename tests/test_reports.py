@@ -5,9 +5,13 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from viewer_logs import story_of
 
+from pagesim.cli.rerun_output import SWAPS, report_lines
 from pagesim.core import events as ev
+from pagesim.core.beam import BeamSearch
 from pagesim.core.loop import arrived
+from pagesim.core.preempt_mode import SWAP
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
@@ -16,7 +20,8 @@ from pagesim.replay.run_state import RunState
 from pagesim.replay.waste import WasteMeter
 from pagesim.sim.allocators import ALLOCATORS, MemorySettings
 from pagesim.sim.cost import cost_model
-from pagesim.sim.simulate import RunSettings, build_loop, compare, simulate
+from pagesim.sim.policies import Policies
+from pagesim.sim.simulate import Contender, RunSettings, build_loop, compare, simulate
 from pagesim.sim.workload import Arrival, Workload
 
 COST = cost_model(model("opt-13b"), gpu("a100-40gb"))
@@ -81,7 +86,7 @@ class BruteForce:
 
     def __init__(self, geometry: Geometry) -> None:
         self.state = RunState(geometry)
-        self.size = geometry.block_size
+        self.size, self.num_blocks = geometry.block_size, geometry.num_blocks
         self.held: list[dict[int, int]] = []  # per step: slot -> number of the tenure it is held in
         self.used: list[set[int]] = []
         self.rounding: list[int] = []
@@ -104,14 +109,21 @@ class BruteForce:
                         self.tenure[slot] = self.fresh
                         if isinstance(event, ev.BlocksShared):
                             self.write(slot)
-        if isinstance(event, ev.BlockCopied):
+        if isinstance(event, ev.BlockCopied) and event.target < self.num_blocks:
             for i in range(event.slots):
                 self.write(event.target * self.size + i)
         if isinstance(event, ev.TableFreed):
             table = self.state.sequences[event.seq].table
-            for slot in self.slots(table if isinstance(table, range) else event.released):
-                del self.tenure[slot]
-                self.filled.discard(slot)
+            self.release(table if isinstance(table, range) else event.released)
+        if isinstance(event, ev.TableSwappedOut):
+            counts = self.state.ref_counts
+            table = self.state.sequences[event.seq].table
+            self.release([block for block in table if counts[block] == 1])
+        if isinstance(event, ev.TableSwappedIn):
+            for block in event.blocks:
+                if not self.state.ref_counts.get(block):
+                    self.fresh += 1
+                    self.tenure |= dict.fromkeys(self.slots([block]), self.fresh)
         if isinstance(event, ev.StepPlanned):
             for seq, count in zip(event.seqs, event.counts, strict=True):
                 view = self.state.sequences[seq]
@@ -125,6 +137,11 @@ class BruteForce:
                     rounding += len(view.table) - view.wanted
             self.rounding.append(rounding)
         self.state.apply(event)
+
+    def release(self, blocks: Iterable[int]) -> None:
+        for slot in self.slots([block for block in blocks if block < self.num_blocks]):
+            del self.tenure[slot]
+            self.filled.discard(slot)
 
     def write(self, slot: int) -> None:
         self.filled.add(slot)
@@ -141,9 +158,23 @@ class BruteForce:
 lengths = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=8)
 
 
-@given(lengths, st.sampled_from(ALLOCATORS), st.integers(1, 5), st.integers(1, 3), st.booleans())
+@given(
+    lengths,
+    st.sampled_from(ALLOCATORS),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from([0, 0, 20, 72]),
+    st.booleans(),
+)
 def test_the_waste_split_equals_a_brute_force(
-    pairs: list[tuple[int, int]], allocator: str, block_size: int, samples: int, alike: bool
+    pairs: list[tuple[int, int]],
+    allocator: str,
+    block_size: int,
+    samples: int,
+    alike: bool,
+    host_slots: int,
+    beams: bool,
 ) -> None:
     requests = [
         Request(
@@ -151,12 +182,14 @@ def test_the_waste_split_equals_a_brute_force(
             range(0 if alike else 100 * i, (0 if alike else 100 * i) + prompt),
             output,
             samples,
+            beam=BeamSearch() if beams else None,
         )
         for i, (prompt, output) in enumerate(pairs)
     ]
     workload = Workload("w", "", tuple(Arrival(0, request) for request in requests), saturated=True)
-    memory = MemorySettings(72, block_size, 24, prefix_caching=alike)
-    settings = RunSettings(memory, COST, rules="paper")
+    memory = MemorySettings(72, block_size, 24, prefix_caching=alike, host_slots=host_slots)
+    policies = Policies(preempt=SWAP if host_slots else None)
+    settings = RunSettings(memory, COST, rules="paper", policies=policies)
     listeners: list[object] = []
 
     def watch(geometry: Geometry) -> list[object]:
@@ -174,6 +207,10 @@ def test_the_waste_split_equals_a_brute_force(
         assert sum(split[:5]) == pytest.approx(split.num_slots)
 
 
+def contenders(settings: RunSettings) -> list[Contender]:
+    return [Contender(name, name, settings) for name in ALLOCATORS]
+
+
 def test_a_run_of_nothing_has_a_report() -> None:
     empty = Workload("empty", "no requests", (), saturated=True)
     settings = RunSettings(MemorySettings(64, 4, 32), COST)
@@ -182,7 +219,7 @@ def test_a_run_of_nothing_has_a_report() -> None:
         assert report.num_steps == 0
         assert report.waste is None
         assert report.mean_requests is None
-    comparison = compare(empty, ALLOCATORS, settings)
+    comparison = compare(empty, contenders(settings))
     assert comparison.maps == ()
     assert comparison.moment_ns is None
 
@@ -193,8 +230,23 @@ def test_maps_of_a_comparison_are_of_one_moment() -> None:
     )
     workload = Workload("w", "", arrivals, saturated=True)
     settings = RunSettings(MemorySettings(640, 16, 64), COST, rules="paper")
-    comparison = compare(workload, ALLOCATORS, settings)
+    comparison = compare(workload, contenders(settings))
     assert len(comparison.maps) == 4
     for shown in comparison.maps:
         assert shown.time_ns <= (comparison.moment_ns or 0)
         assert shown.holders
+
+
+def test_a_report_counts_swaps_apart_from_other_preemptions() -> None:
+    reports = {}
+    for name in ("swap", "host-full"):
+        geometry, events = story_of(name)
+        meters = Meters(geometry)
+        feed(meters, events)
+        reports[name] = meters.report(saturated=False)
+    swap, full = reports["swap"], reports["host-full"]
+    assert (swap.num_preemptions, swap.num_swaps, swap.lost_tokens) == (3, 3, 0)
+    assert (full.num_preemptions, full.num_swaps, full.lost_tokens) == (3, 0, 24)
+    told = list(report_lines("x", [full, swap], None, 0))
+    assert next(line for line in told if line.startswith(SWAPS)).split()[-2:] == ["0", "3"]
+    assert not any(line.startswith(SWAPS) for line in report_lines("x", [full, full], None, 0))

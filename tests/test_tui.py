@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from viewer_logs import HOSTILE, events_of, write, write_contradiction, write_run
+from viewer_logs import HOSTILE, events_of, write, write_contradiction, write_run, write_story
 
 from pagesim.core import events as ev
 from pagesim.core.types import Geometry
@@ -35,6 +35,16 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def other_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("logs") / "max.jsonl", "max")
+
+
+@pytest.fixture(scope="module")
+def swap_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_story(tmp_path_factory.mktemp("logs") / "swap.jsonl", "swap")
+
+
+@pytest.fixture(scope="module")
+def beam_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_story(tmp_path_factory.mktemp("logs") / "beams.jsonl", "beam-stops")
 
 
 def tell(
@@ -104,13 +114,24 @@ def test_each_move_and_its_reverse_undo_each_other(log: Path) -> None:
     tell(story, log)
 
 
-def test_jumps_visit_the_events_of_their_kind_both_ways(log: Path) -> None:
+def test_jumps_visit_the_events_of_their_kind_both_ways(
+    log: Path, swap_log: Path, beam_log: Path
+) -> None:
+    jumps = keys.SECTIONS["Jump to the next (capital: the previous)"]
+    assert [key.action.partition(":")[2] for key in jumps[-2:]] == ["swap", "beam"]
+    check_jumps(log, jumps[:-2])
+    check_jumps(swap_log, jumps[-2:-1])
+    check_jumps(beam_log, jumps[-1:])
+
+
+def check_jumps(log: Path, jumps: tuple[keys.Key, ...]) -> None:
     events = read_log(log).events
 
     async def story(app: ViewerApp, pilot: Pilot[None]) -> None:
-        for key in keys.SECTIONS["Jump to the next (capital: the previous)"]:
+        for key in jumps:
             kinds = KIND_GROUPS[key.action.partition(":")[2]]
             every = [at for at, e in enumerate(events, start=1) if kind_of(e) in kinds]
+            assert every
             expected = every[-4:]
             app.go(every[-5] if len(every) > 4 else 0)
             visited = []
@@ -149,6 +170,9 @@ def test_play_stops_at_the_end_and_speed_has_bounds(log: Path) -> None:
         assert "playing" in screen(app)[0]
         await pilot.press("space")
         assert "paused" in screen(app)[0]
+        await pilot.press("end", "space")
+        assert "paused" in screen(app)[0]
+        assert "this is the end" in app.journey.note
 
     tell(story, log)
 
@@ -245,19 +269,93 @@ def test_a_block_tells_who_holds_it_since_when_and_its_history(log: Path) -> Non
     tell(story, log)
 
 
-def test_the_history_of_blocks_agrees_with_the_states(log: Path) -> None:
+@pytest.mark.parametrize("name", ["log", "swap_log", "beam_log"])
+def test_the_history_of_blocks_agrees_with_the_states(
+    name: str, request: pytest.FixtureRequest
+) -> None:
     """Every place at which a block's holders change is in its history."""
-    run = ViewedRun("x", read_log(log))
+    run = ViewedRun("x", read_log(request.getfixturevalue(name)))
     run.survey.advance_for(60)
     state = RunState(run.cursor.geometry)
     for at, event in enumerate(run.cursor.events, start=1):
         before = {
-            b: [v.seq for v in state.holders(b)] for b in range(run.cursor.geometry.num_blocks)
+            b: [v.seq for v in state.holders(b)]
+            for b in range(run.cursor.geometry.num_blocks_in_all)
         }
         state.apply(event)
         for block, holders in before.items():
             if [v.seq for v in state.holders(block)] != holders:
                 assert at in run.survey.places_of_block(block)
+
+
+def test_a_sample_can_be_followed_alone(beam_log: Path) -> None:
+    events = read_log(beam_log).events
+
+    async def story(app: ViewerApp, pilot: Pilot[None]) -> None:
+        for name, seq in (("A.1", 1), ("A.0", 0)):
+            app.journey.follow_request(name)
+            app.go(0)
+            visited = []
+            while "no event" not in app.journey.note:
+                await pilot.press("right")
+                visited.append(place(app))
+            expected = [at for at, e in enumerate(events, start=1) if is_about(e, seq)]
+            assert visited[:-1] == expected
+            assert app.journey.run.focus() == seq
+        await pilot.press("slash", "A", "full_stop", "1", "enter")
+        assert app.journey.run.request == "A.1"
+        assert "only A.1" in screen(app)[0]
+
+    def is_about(event: object, seq: int) -> bool:
+        if isinstance(event, ev.StepPlanned | ev.TokensSampled):
+            return False
+        seqs = getattr(event, "seqs", ())
+        named = [getattr(event, name, None) for name in ("seq", "parent", "child")]
+        return seq in seqs or seq in named
+
+    tell(story, beam_log)
+
+
+def test_blocks_of_the_host_are_inspected_like_others(swap_log: Path) -> None:
+    async def story(app: ViewerApp, pilot: Pilot[None]) -> None:
+        await pilot.press("colon", "4", "enter", "b", "h", "2", "enter")
+        text = "\n".join(screen(app))
+        assert "Block h2" in text
+        assert "G.1 holds it since step 2, event 33; logical" in text  # and goes on below
+        assert "4 slots copied here from block 6" in text
+        assert "taken by G.1, swapped out" in text
+        await pilot.press("end")
+        assert "left by G.1, swapped in" in "\n".join(screen(app))
+        await pilot.press(*["full_stop"] * 4)
+        assert app.journey.run.block == 0  # after the host's last block
+        await pilot.press("comma", "comma", "b", "1", "0", "enter")
+        assert app.journey.run.block == 10
+        await pilot.press("b", "h", "6", "enter")
+        assert "they are 0 to 7, and h0 to h5 on the host" in app.journey.note
+
+    tell(story, swap_log, size=(120, 40))
+
+
+def test_the_hosts_map_can_be_clicked_and_laws_hold_there(swap_log: Path) -> None:
+    async def story(app: ViewerApp, pilot: Pilot[None]) -> None:
+        memory = app._panes[0].panel("memory")
+        for _ in range(app.journey.run.cursor.num_events):
+            await pilot.press("right")
+            assert "laws kept: conservation, refcount, single-writer" in screen(app)[-3]
+        app.go(45)
+        spots = map_spots(
+            app.journey.run.cursor.geometry, memory.room.width, memory.room.height - 1
+        )
+        for block in (0, 7, 8, 13):
+            spot = spots.spot(block)
+            assert spot is not None
+            assert spots.block_at(*spot) == block
+            await pilot.click(memory, offset=(spot[0], spot[1] + 1))
+            assert app.journey.run.block == block
+        assert spots.block_at(spots.layout.label, spots.layout.device_rows) is None
+        assert "host pool: 4 of 6 blocks held" in "\n".join(screen(app))
+
+    tell(story, swap_log)
 
 
 # -- two runs --------------------------------------------------------------------------------------------
@@ -394,7 +492,7 @@ def test_clicks_inspect_a_block_go_to_an_event_and_to_a_step(log: Path, other_lo
         spots = map_spots(
             app.journey.run.cursor.geometry, memory.room.width, memory.room.height - 1
         )
-        x, y = spots.spot(7)
+        x, y = spots.spot(7) or (-1, -1)
         assert spots.block_at(x, y) == 7 // spots.cell_blocks * spots.cell_blocks
         await pilot.click(memory, offset=(x, y + 1))
         assert app.journey.run.block == spots.block_at(x, y)

@@ -23,15 +23,18 @@ from pagesim.replay.memory_map import Holder, MemoryMap
 from pagesim.replay.waste import WasteSplit
 from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
 from pagesim.sim.cost import cost_model
-from pagesim.sim.simulate import Comparison, RunSettings, compare
+from pagesim.sim.simulate import Comparison, Contender, RunSettings, compare
 from pagesim.sim.workload import Arrival, Workload
 from pagesim.sim.workloads import build_workload
 from pagesim.views.closing import closing
 from pagesim.views.compare import CompareScreen, Header, RunScreen
 from pagesim.views.console import ASCII, UNICODE, clean, glyphs_for, make_console
 from pagesim.views.figures import format_duration, format_durations
+from pagesim.views.glyphs import glyphs_of
+from pagesim.views.host_map import host_map
 from pagesim.views.map_cells import map_cells, slots_per_cell
-from pagesim.views.memory_map import MemoryMapView
+from pagesim.views.map_grid import MapGrid, NamedMap
+from pagesim.views.memory_map import MemoryMapView, map_scale
 from pagesim.views.waste_bar import WasteBar, apportion
 
 WIDTHS = (60, 80, 120, 200)
@@ -82,12 +85,12 @@ def digits(text):
 @pytest.fixture(name="sixty", scope="module")
 def _sixty():
     workload = build_workload("sharegpt", requests=60, rate=None, seed=0, max_model_len=2048)
-    return compare(workload, ALLOCATORS, SETTINGS)
+    return compare(workload, [Contender(name, name, SETTINGS) for name in ALLOCATORS])
 
 
 def run_few(requests, allocators=ALLOCATORS, settings=SETTINGS):
     workload = Workload("few", "few", tuple(Arrival(0, r) for r in requests), saturated=True)
-    return compare(workload, allocators, settings)
+    return compare(workload, [Contender(name, name, settings) for name in allocators])
 
 
 def with_report(run, **changes):
@@ -386,6 +389,93 @@ def test_a_small_map_in_full():
     assert draw(MemoryMapView(shown), 60, "ascii").splitlines()[0] == " 0 A#..A&....A-..B:..=="
 
 
+SWAPPED = MemoryMap(
+    0,
+    0,
+    Geometry(10, 4, 6),
+    (Holder(0, "a", (2, 0, 5), 10, 12),),
+    frozenset((9,)),
+    1,
+    (Holder(1, "b", (11, 10), 7, 8), Holder(2, "c", (11, 15), 8, 8)),
+)
+
+
+def test_a_small_map_with_a_host_pool_in_full():
+    """b and c are on the host and share h1 there; b's second block, h0, is nearly full."""
+    assert draw(MemoryMapView(SWAPPED), 80).splitlines() == [
+        " 0 A█··A█····A▄······==",
+        "host pool: 3 of 6 blocks held by 2 sequences, h0 to h5 (in the log 10 to 15)",
+        "h0 B▆&&······C█",
+        "1 cell = 4 slots (1 block)",
+    ]
+    assert draw(MemoryMapView(SWAPPED), 60, "ascii").splitlines()[2] == "h0 B+&&......C#"
+
+
+@given(paged_maps(), st.integers(1, 40), st.sampled_from([20, 40, 80, 120]), st.booleans())
+def test_a_host_pool_is_drawn_as_the_device_is(drawn, num_host, width, ascii_only):
+    """What is on the host looks as it would in a device of that size, and the device as without a host."""
+    alone = drawn.shown
+    geometry = Geometry(num_host, alone.geometry.block_size, alone.geometry.num_blocks)
+    moved = tuple(
+        holder._replace(table=tuple(block + num_host for block in holder.table))
+        for holder in alone.holders
+    )
+    both = MemoryMap(0, 0, geometry, (), frozenset(), 0, moved)
+    host = host_map(both)
+    assert host.holders == alone.holders
+    numbers = {holder.name: holder.seq for holder in alone.holders}
+    encoding = "ascii" if ascii_only else "utf-8"
+    lines = draw(MemoryMapView(both, numbers=numbers), width, encoding).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    at = next(number for number, line in enumerate(lines) if line.startswith("host pool"))
+    held = len({block for holder in alone.holders for block in holder.table})
+    assert f"{held} of {alone.geometry.num_blocks}" in lines[at] or width < 40
+    scale = map_scale([both], width)
+    expected = MemoryMapView(host, scale=scale, numbers=numbers)
+    plain = draw(_Lines(expected, scale), width, encoding).splitlines()
+    cells = [line.split()[1] for line in plain]
+    shown = [line.split()[1] for line in lines[at + 1 :] if re.match(r" *h\d", line)]
+    assert shown == cells[: len(shown)]
+    assert all(set(line) <= {"·", "."} for line in cells[len(shown) :])
+
+
+class _Lines:
+    """A map's lines at a given scale, as something that can be printed."""
+
+    def __init__(self, view, scale):
+        self.view, self.scale = view, scale
+
+    def __rich_console__(self, console, options):
+        yield from self.view.lines(glyphs_of(options), self.scale, options.max_width)
+
+
+def test_a_run_with_swaps_says_how_many(sixty):
+    paged = sixty.results[3]
+    assert "swapped" not in draw(RunScreen(paged, HEADER))
+    swaps = with_report(paged, num_preemptions=17, num_swaps=13)
+    for width in WIDTHS:
+        assert "swapped" in draw(RunScreen(swaps, HEADER), width)
+    assert "swapped" in draw(CompareScreen(Comparison((sixty.results[0], swaps), None, ()), HEADER))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_screen_with_a_host_pool_stays_within_its_width(sixty, width, encoding):
+    shown = draw(RunScreen(sixty.results[3], HEADER, SWAPPED), width, encoding)
+    assert max(map(cell_len, shown.splitlines())) <= width
+    assert "host pool: 3 of 6 blocks held" in shown
+    assert "host pool: 3 of 6 blocks held by 2 sequences" in shown
+    assert "?" not in shown
+
+
+def test_no_caption_or_line_of_the_host_reaches_into_the_map_beside_it():
+    shown = [NamedMap(name, "", SWAPPED._replace(waiting=99)) for name in ("recompute", "swap")]
+    for width in (80, 100, 120):
+        column = (width - 2) // 2
+        for line in draw(MapGrid(shown), width).splitlines()[:5]:
+            assert line[column : column + 2].strip() == ""
+
+
 def test_maps_that_are_compared_have_one_scale(sixty):
     cell_slots = slots_per_cell(sixty.maps, 256)
     assert cell_slots == 64
@@ -444,13 +534,14 @@ SCRIPT = """
 from pagesim.planner.facts import gpu, model
 from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
 from pagesim.sim.cost import cost_model
-from pagesim.sim.simulate import RunSettings, compare
+from pagesim.sim.simulate import Contender, RunSettings, compare
 from pagesim.sim.workloads import build_workload
 from pagesim.views.compare import CompareScreen, Header
 from pagesim.views.console import make_console
 workload = build_workload("sharegpt", requests=60, rate=None, seed=0, max_model_len=2048)
 cost = cost_model(model("opt-13b"), gpu("a100-40gb"))
-runs = compare(workload, ALLOCATORS, RunSettings(MemorySettings(15728), cost, rules="paper"))
+settings = RunSettings(MemorySettings(15728), cost, rules="paper")
+runs = compare(workload, [Contender(name, name, settings) for name in ALLOCATORS])
 header = Header("caf\\u00e9 \\U0001f600", (("workload", "\\u4e16"),), 819200, TITLES)
 make_console().print(CompareScreen(runs, header))
 make_console(stderr=True).print(header.title)

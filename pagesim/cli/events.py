@@ -73,7 +73,7 @@ def events(
     is_about = _about(cursor, log.name, request)
     within = _places_of_steps(cursor, log.name, from_step, to_step)
     places = _places(cursor, within, kind, is_about)
-    told = islice(_told(cursor, log.name, places), limit)
+    told = islice(_told(run, cursor, log.name, places), limit)
     if as_json:
         _print_json(told)
     elif not _print_lines(told, cursor):
@@ -112,8 +112,7 @@ def _about(
         seq, sample = getattr(event, "seq", None), getattr(event, "sample", 0)
         if seq is not None:
             seqs.append(seq)
-            if sample:
-                samples.setdefault(f"{name}.{sample}", []).append(seq)
+            samples.setdefault(f"{name}.{sample}", []).append(seq)
     wanted = names.get(request, samples.get(request))
     if wanted is None:
         raise InputError(f"{log_name} has no request {request!r}; {_some(list(names))}")
@@ -166,13 +165,14 @@ def _places(
 # -- their story -----------------------------------------------------------------------------------------
 
 
-def _told(cursor: "Cursor", log_name: str, places: Iterable[int]) -> Iterator[Told]:
+def _told(log: "RunLog", cursor: "Cursor", log_name: str, places: Iterable[int]) -> Iterator[Told]:
     """Raises InputError naming the line where an event does not follow from those before it."""
     from bisect import bisect_right
 
-    from pagesim.replay.explain import explain, is_between_steps
+    from pagesim.replay.explain import explainer, is_between_steps
     from pagesim.replay.run_state import RunState
 
+    explain = explainer(log.header)
     state, here = RunState(cursor.geometry), 0
     for place in places:
         _advance(state, cursor, here, place - 1, log_name)

@@ -79,10 +79,10 @@ class OpenRun:
 
     def moment(self) -> "Moment":
         """What there is to show where the cursor is."""
-        from pagesim.replay.explain import explain
+        from pagesim.replay.explain import explainer
         from pagesim.views.frame import moment_at
 
-        return moment_at(self.cursor, self.title, explain, self.held())
+        return moment_at(self.cursor, self.title, explainer(self.log.header), self.held())
 
     def held(self) -> "array[int]":
         """Slots held in each step of the whole run."""
@@ -100,7 +100,7 @@ class OpenRun:
         """The request's first sequence that lives where the cursor is. Raises InputError if there is none."""
         state = self.cursor.state
         for view in state.sequences.values():
-            if name in (view.name, view.request):
+            if name in (view.name, view.request, f"{view.request}.{view.sample}"):
                 return view.seq
         living = [view.name for view in state.sequences.values()]
         some = f"; there are {', '.join(living[:5])}" if living else ""

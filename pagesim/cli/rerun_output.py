@@ -20,6 +20,8 @@ def report_lines(
         return
     yield f"{'':32}{'logged':>16}{'rerun':>16}"
     for what, value in FIGURES.items():
+        if what == SWAPS and not any(report.num_swaps for report in reports):
+            continue
         yield f"{what:32}" + "".join(f"{value(report):>16}" for report in reports)
 
 
@@ -31,12 +33,14 @@ def _share(report: "RunReport", kind: str) -> str:
     return "n/a" if report.waste is None else f"{report.waste.percent()[kind]:.1f} %"
 
 
+SWAPS = "of these swapped"
 FIGURES: "dict[str, Callable[[RunReport], str]]" = {
     "requests served": lambda r: f"{r.num_finished:,}",
     "requests refused": lambda r: f"{r.num_refused:,}",
     "requests at once, mean": lambda r: _number(r.mean_requests),
     "requests at once, peak": lambda r: f"{r.peak_requests:,}",
     "preemptions": lambda r: f"{r.num_preemptions:,}",
+    SWAPS: lambda r: f"{r.num_swaps:,}",
     "steps": lambda r: f"{r.num_steps:,}",
     "simulated time, s": lambda r: _number(r.duration_s, 3),
     "output tokens a second": lambda r: _number(r.output_tokens_per_s, 1),

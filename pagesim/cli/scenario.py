@@ -45,12 +45,14 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
                 repeat = how_to_repeat(
                     story.allocator, story.memory, story.scheduler, None, story.free_order
                 )
-                about = {
+                about: dict[str, object] = {
                     "scenario": story.name,
                     "title": story.title,
                     "look_for": story.look_for,
                     "command": command_line(),
                 }
+                if story.words:
+                    about["words"] = list(story.words)
                 header = log_header(geometry, **about, **repeat)
                 return [keeper, stack.enter_context(LogWriter(path, header))]
 
@@ -85,7 +87,7 @@ def _tell(typed: str, story: "Scenario", cursor: "Cursor") -> None:
     lines.add_column(justify="right", style="dim")
     lines.add_column()
     for place, event in enumerate(cursor.events, start=1):
-        lines.add_row(str(place), Text(explain(event, cursor.state)))
+        lines.add_row(str(place), Text(explain(event, cursor.state, story.words)))
         cursor.seek(place)
     console = make_console()
     console.print(Text(story.title, style="bold"))

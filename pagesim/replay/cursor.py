@@ -196,6 +196,6 @@ def concerns(event: "ev.Event | UnknownEvent", seq: int | None) -> bool:
         return True
     if isinstance(event, ev.SequenceForked):
         return seq in (event.parent, event.child)
-    if isinstance(event, ev.StepPlanned | ev.TokensSampled):
+    if isinstance(event, ev.StepPlanned | ev.TokensSampled | ev.BeamsChosen | ev.AnswersRanked):
         return seq in event.seqs
     return getattr(event, "seq", None) == seq

@@ -4,11 +4,15 @@ The same plain text in the terminal, the viewer and the web; knows nothing about
 state does not tell (a log may begin in the middle) is left out of the sentence.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pagesim.core import events as ev
+from pagesim.replay import explain_beams as beams
 from pagesim.replay import explain_memory as memory
 from pagesim.replay import explain_requests as requests
+from pagesim.replay import explain_swap as swap
+from pagesim.replay import reasons
 from pagesim.replay.log import UnknownEvent
 from pagesim.replay.phrases import be, counted, duration, joined, one_line, some_of, verb
 from pagesim.replay.reasons import name_of, unit, view_of
@@ -23,6 +27,7 @@ LABELS = {
     "admitted": "admitted",
     "blocked": "blocked",
     "preempted": "preempted",
+    "returned": "returned",
     "requeued": "requeued",
     "forked": "forked",
     "finished": "finished",
@@ -30,6 +35,8 @@ LABELS = {
     "shared": "shared",
     "replaced": "copy-on-write",
     "moved": "run moved",
+    "swapped_out": "swapped out",
+    "swapped_in": "swapped in",
     "freed": "memory freed",
     "evicted": "evicted",
     "published": "now findable",
@@ -39,6 +46,9 @@ LABELS = {
     "planned": "step planned",
     "done": "step done",
     "sampled": "sampled",
+    "beams_chosen": "beams chosen",
+    "hypothesis": "answer ended",
+    "ranked": "ranked",
     "failed": "step failed",
     "clock": "clock moved",
     "ended": "run ended",
@@ -51,13 +61,34 @@ KIND_GROUPS: dict[str, tuple[str, ...]] = {  # what a person jumps to
     "finish": ("finished",),
     "fork": ("forked",),
     "admission": ("admitted",),
+    "swap": ("swapped_out", "swapped_in"),
+    "beam": ("beams_chosen", "hypothesis", "ranked"),
 }
 _NAMES = {kind: name for name, kind in ev.KINDS.items()}
 
 
-def explain(event: ev.Event | UnknownEvent, before: RunState) -> str:
-    """One sentence; ``before`` is the state without the event, and is not changed."""
+Explain = Callable[[ev.Event | UnknownEvent, RunState], str]
+
+
+def explain(event: ev.Event | UnknownEvent, before: RunState, words: Sequence[str] = ()) -> str:
+    """One sentence; ``before`` is the state without the event, and is not changed. ``words[i]`` is what token ``i``
+    stands for, where that is known."""
+    with_words = _WITH_WORDS.get(type(event))
+    if with_words is not None:
+        return one_line(with_words(event, before, partial(_word, words)))
     return one_line(_SENTENCES[type(event)](event, before))
+
+
+def explainer(header: Mapping[str, object]) -> Explain:
+    """``explain`` with the words that a log's header tells, if any."""
+    words = header.get("words")
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return explain
+    return partial(explain, words=words)
+
+
+def _word(words: Sequence[str], token: int) -> str:
+    return f'"{words[token][:40]}"' if token < len(words) else f"token {token}"
 
 
 def headline(event: ev.Event | UnknownEvent) -> str:
@@ -98,7 +129,9 @@ def _planned(event: ev.StepPlanned, before: RunState) -> str:
         tokens = counted(prefilled, "token")
         parts.append(f"{prefills:,} {verb(prefills, 'prefills')} {tokens}{together}")
     text += f": {joined(parts)}" if parts else ""
-    if event.waiting:
+    if event.waiting and reasons.swapped(before):
+        text += f"; {swap.queue(before, event.waiting, blocked=bool(event.blocked))}"
+    elif event.waiting:
         text += f"; {event.waiting:,} {verb(event.waiting, 'waits')} in the queue"
         first = "" if event.waiting == 1 else "the first "
         text += f", {first}for memory" if event.blocked else ""
@@ -166,6 +199,7 @@ _SENTENCES: dict[type[ev.Event] | type[UnknownEvent], Callable[..., str]] = {
     ev.SequenceAdmitted: requests.admitted,
     ev.AdmissionBlocked: requests.blocked,
     ev.SequencePreempted: requests.preempted,
+    ev.SequenceReturned: swap.returned,
     ev.SequenceRequeued: requests.requeued,
     ev.SequenceForked: requests.forked,
     ev.SequenceFinished: requests.finished,
@@ -173,6 +207,8 @@ _SENTENCES: dict[type[ev.Event] | type[UnknownEvent], Callable[..., str]] = {
     ev.BlocksShared: memory.shared,
     ev.BlockReplaced: memory.replaced,
     ev.RunMoved: memory.moved,
+    ev.TableSwappedOut: swap.swapped_out,
+    ev.TableSwappedIn: swap.swapped_in,
     ev.TableFreed: memory.freed,
     ev.BlockEvicted: memory.evicted,
     ev.BlocksPublished: memory.published,
@@ -182,8 +218,13 @@ _SENTENCES: dict[type[ev.Event] | type[UnknownEvent], Callable[..., str]] = {
     ev.StepPlanned: _planned,
     ev.StepDone: _done,
     ev.TokensSampled: _sampled,
+    ev.AnswersRanked: beams.ranked,
     ev.StepFailed: _failed,
     ev.ClockAdvanced: _clock,
     ev.RunEnded: _ended,
     UnknownEvent: _unknown,
+}
+_WITH_WORDS: dict[type[ev.Event] | type[UnknownEvent], Callable[..., str]] = {
+    ev.BeamsChosen: beams.chosen,
+    ev.HypothesisEnded: beams.ended,
 }

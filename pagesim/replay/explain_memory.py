@@ -5,9 +5,9 @@ Each function tells one event from the state before it. Knows nothing about why 
 
 from pagesim.core import events as ev
 from pagesim.core.types import blocks_for
-from pagesim.replay import reasons
-from pagesim.replay.phrases import be, counted, listed, size_of, some_of, verb
-from pagesim.replay.reasons import called, is_contiguous, name_of, view_of
+from pagesim.replay import explain_swap, reasons
+from pagesim.replay.phrases import be, counted, listed, named_all, size_of, some_of, verb
+from pagesim.replay.reasons import called, is_contiguous, is_on_host, name_of, view_of
 from pagesim.replay.run_state import RunState, SequenceView
 
 
@@ -42,7 +42,8 @@ def _why_taken(view: SequenceView, more: int, block_size: int) -> str:
 
 def shared(event: ev.BlocksShared, before: RunState) -> str:
     view, size = view_of(before, event.seq), size_of(event.blocks)
-    counts = [before.ref_counts.get(block, 0) for block in event.blocks]
+    blocks = () if isinstance(event.blocks, range) else event.blocks
+    counts = [before.ref_counts.get(block, 0) for block in blocks]
     lay_free = counts.count(0)
     text = f"{name_of(before, event.seq)} lists {listed(event.blocks)} without copying"
     if view is not None and not reasons.is_forked_now(view):
@@ -86,20 +87,27 @@ def moved(event: ev.RunMoved, before: RunState) -> str:
 def freed(event: ev.TableFreed, before: RunState) -> str:
     view, released = view_of(before, event.seq), event.released
     size, name = size_of(released), name_of(before, event.seq)
+    if event.seq in before.moving:
+        name += ", dropped,"
     if isinstance(released, range):
         text = f"{name} gives back {listed(released, 'slot')}, {size:,} in one run"
         if view is not None:
             text += f", {view.written:,} of them written"
         return f"{text}; {_free(before, size, 'slot')}"
-    text = f"{name} gives back {listed(released)}{', tail first' if size > 1 else ''}"
+    text = f"{name} gives back {named_all(released, before.geometry)}{', tail first' if size > 1 else ''}"
     findable = sum(block in before.cached for block in released)
     if findable:
         text += f"; {findable:,} of {size:,} {be(findable)} still findable"
     free_again = frozenset(released)
     stay = [block for block in view.table if block not in free_again] if view is not None else []
     if stay:
-        text += f"; {listed(stay)} {verb(len(stay), 'stays')}, because others list"
+        text += (
+            f"; {named_all(stay, before.geometry)} {verb(len(stay), 'stays')}, because others list"
+        )
         text += " it" if len(stay) == 1 else " them"
+    if is_on_host(before, released if view is None else view.table):
+        free = before.num_host_free
+        return f"{text}; {free:,} -> {counted(free + size, 'host block')} free"
     return f"{text}; {_free(before, size)}"
 
 
@@ -130,7 +138,9 @@ def withdrawn(event: ev.BlocksWithdrawn, before: RunState) -> str:
 
 
 def copied(event: ev.BlockCopied, before: RunState) -> str:
-    slots = event.slots
+    num_blocks, slots = before.geometry.num_blocks, event.slots
+    if before.geometry.num_host_blocks and max(event.source, event.target) >= num_blocks:
+        return explain_swap.copied(event, before)
     text = f"{counted(slots, 'slot')} {be(slots)} to be copied from "
     if is_contiguous(before):
         source, target = range(event.source, event.source + slots), event.target

@@ -5,6 +5,8 @@ Each function tells one event from the state before it. Knows nothing about step
 
 from pagesim.core import events as ev
 from pagesim.core.types import blocks_for
+from pagesim.replay import explain_beams as beams
+from pagesim.replay import explain_swap as swap
 from pagesim.replay import reasons
 from pagesim.replay.phrases import be, counted, duration, size_of, verb
 from pagesim.replay.reasons import called, is_contiguous, name_of, unit, view_of
@@ -15,7 +17,9 @@ def arrived(event: ev.RequestArrived, before: RunState) -> str:
     prompt = counted(size_of(event.prompt), "prompt token")
     text = f"request {event.request} arrives at {duration(event.time_ns)} with {prompt}"
     text += f" and asks for at most {event.max_tokens:,}"
-    if event.num_samples != 1:
+    if event.length_penalty is not None:
+        text += beams.asked_for(event)
+    elif event.num_samples != 1:
         text += f" in each of {counted(event.num_samples, 'sample')}"
     late = before.time_ns - event.time_ns
     return f"{text}; it is met {duration(late)} later, between two steps" if late > 0 else text
@@ -80,6 +84,9 @@ def admitted(event: ev.SequenceAdmitted, before: RunState) -> str:
 
 
 def blocked(event: ev.AdmissionBlocked, before: RunState) -> str:
+    waiting = view_of(before, event.seq)
+    if waiting is not None and waiting.status == "swapped":
+        return swap.waits_to_return(event, before, waiting)
     text = f"{name_of(before, event.seq)} has to wait for memory: "
     free, keep = before.num_free, event.keep_free
     if is_contiguous(before):
@@ -99,8 +106,12 @@ def blocked(event: ev.AdmissionBlocked, before: RunState) -> str:
         )
     text += f"its {counted(event.tokens, 'token')} {verb(event.tokens, 'needs')} {counted(need, 'block')}"
     text += f" - {hits:,} cached" if hits else ""
+    others = 0 if waiting is None else reasons.blocks_of_others(before, waiting)
+    if 0 < others <= keep:
+        text += f" + {others:,} for its other samples"
+        keep -= others
     text += f" + {keep:,} to stay free" if keep else ""
-    text += f" = {total:,}" if hits or keep else ""
+    text += f" = {total:,}" if total != need else ""
     text += f", and {free:,} {be(free)} free"
     if hits and total <= free:  # which of the cached ones are free, the event does not say
         text += f"; at least {free - total + 1:,} of the cached ones {be(free - total + 1)}"
@@ -109,21 +120,16 @@ def blocked(event: ev.AdmissionBlocked, before: RunState) -> str:
 
 
 def preempted(event: ev.SequencePreempted, before: RunState) -> str:
-    view, lost = view_of(before, event.seq), event.lost_tokens
+    view = view_of(before, event.seq)
     text = name_of(before, event.seq)
     if view is not None and reasons.is_last_admitted(before, view):
         text += ", admitted last,"
-    text += f" is preempted: {_why_preempted(event, before)}; "
-    if lost:
-        text += f"{name_of(before, event.seq)} loses its {counted(lost, 'computed token')}"
-    else:
-        text += f"{name_of(before, event.seq)} had computed nothing yet"
-    if view is not None and view.outputs:
-        text += f" and keeps its {counted(view.outputs, 'output token')}"
-    return text
+    return f"{text} is preempted: {_why_preempted(event, before)}; {swap.fate(event, before)}"
 
 
 def _why_preempted(event: ev.SequencePreempted, before: RunState) -> str:
+    if not event.to and victim_on_host(event, before):
+        return "the step that copied it to the host failed, so it has to recompute"
     if not event.to:
         return "copies of the step that failed cannot be made again, so it has to recompute"
     by, victim = view_of(before, event.by), view_of(before, event.seq)
@@ -131,7 +137,7 @@ def _why_preempted(event: ev.SequencePreempted, before: RunState) -> str:
     wish = f"{who} has to grow to {counted(event.to, 'token')}"
     if by is None:
         return wish
-    if by.status != "running":
+    if by.status != "running" or (event.way == "swap" and swap.is_with_its_group(event, before)):
         return "it gives way with the rest of its group"
     free = before.num_free
     free_are = f"{free:,} {be(free)} free"
@@ -157,6 +163,11 @@ def _why_preempted(event: ev.SequencePreempted, before: RunState) -> str:
     return f"{together}, and {free_are}, which is not enough"
 
 
+def victim_on_host(event: ev.SequencePreempted, before: RunState) -> bool:
+    view = view_of(before, event.seq)
+    return view is not None and view.status == "swapped"
+
+
 def requeued(event: ev.SequenceRequeued, before: RunState) -> str:
     name = name_of(before, event.seq)
     return f"{name} waits again, with nothing computed: the step that admitted it failed"
@@ -164,7 +175,14 @@ def requeued(event: ev.SequenceRequeued, before: RunState) -> str:
 
 def forked(event: ev.SequenceForked, before: RunState) -> str:
     parent, tokens = name_of(before, event.parent), event.tokens
-    text = f"{name_of(before, event.child)} starts from the first {counted(tokens, 'token')} of {parent}"
+    child, first = name_of(before, event.child), f"the first {counted(tokens, 'token')}"
+    text = f"{child} starts from {first} of {parent}"
+    if event.child in before.moving:
+        text = f"{child} starts, as chosen, from {first} of {parent}"
+        if event.child in before.running:  # it was dropped
+            text = (
+                f"the place of {child} goes, as chosen, to a fork of {parent} with its {first[4:]}"
+            )
     if is_contiguous(before):
         slots = counted(tokens, "slot")
         return f"{text}: contiguous memory cannot share, so {slots} {be(tokens)} copied"
@@ -179,7 +197,9 @@ def forked(event: ev.SequenceForked, before: RunState) -> str:
 def finished(event: ev.SequenceFinished, before: RunState) -> str:
     view, outputs = view_of(before, event.seq), event.output_tokens
     text = f"{name_of(before, event.seq)} ends with {counted(outputs, 'output token')}: "
-    if event.reason == "length" and view is not None and outputs != view.max_tokens:
+    if view is not None and view.logprob is not None and event.reason != "abort":
+        text = f"{text[:-2]}, {beams.finished(event, before, view)}"
+    elif event.reason == "length" and view is not None and outputs != view.max_tokens:
         text += f"its {view.prompt_tokens + outputs:,} tokens are as many as the model allows"
     else:
         text += _REASONS.get(event.reason, event.reason)

@@ -5,6 +5,8 @@ Knows nothing about events. Amounts have thousands separators; ids (blocks, slot
 
 from collections.abc import Iterator, Sequence
 
+from pagesim.core.types import Geometry
+
 MOST_PIECES = 6  # of a list; the rest is counted
 
 
@@ -27,21 +29,47 @@ def size_of(blocks: Sequence[object]) -> int:
     return max(blocks.stop - blocks.start, 0) if isinstance(blocks, range) else len(blocks)
 
 
-def listed(blocks: Sequence[int], noun: str = "block") -> str:
-    """ "block 7", "blocks 7, 1 and 3", "blocks 0 to 19", "blocks 1, 9, 4, 12, 20, 31 and 14 more"."""
+def listed(blocks: Sequence[int], noun: str = "block", sign: str = "") -> str:
+    """ "block 7", "blocks 7, 1 and 3", "blocks 0 to 19", "blocks 1, 9, 4, 12, 20, 31 and 14 more".
+
+    ``sign`` stands before each number.
+    """
     size = size_of(blocks)
     if size <= 1:
-        return f"{noun} {blocks[0]}" if size else f"no {noun}"
+        return f"{noun} {sign}{blocks[0]}" if size else f"no {noun}"
     pieces: list[str] = []
     told = 0
     for first, last in runs(blocks):
         if len(pieces) == MOST_PIECES:
             break
-        pieces.append(str(first) if first == last else f"{first} to {last}")
+        one = f"{sign}{first}"
+        pieces.append(one if first == last else f"{one} to {sign}{last}")
         told += abs(last - first) + 1
     if told < size:
         pieces.append(f"{size - told:,} more")
     return f"{noun}s {joined(pieces)}"
+
+
+def block_name(block: int, geometry: Geometry) -> str:
+    """ "7" on the device; "h2" for number 2 of the host's blocks, which are numbered after the device's."""
+    beyond = block - geometry.num_blocks
+    return f"h{beyond}" if geometry.num_host_blocks and beyond >= 0 else str(block)
+
+
+def named(block: int, geometry: Geometry) -> str:
+    """ "block 7", "host block h2"."""
+    name = block_name(block, geometry)
+    return f"host block {name}" if name[0] == "h" else f"block {name}"
+
+
+def named_all(blocks: Sequence[int], geometry: Geometry) -> str:
+    """Blocks of one pool: "blocks 7 and 1", "host blocks h0 to h3"."""
+    first_host = geometry.num_blocks
+    if not (geometry.num_host_blocks and size_of(blocks) and blocks[0] >= first_host):
+        return listed(blocks)
+    if isinstance(blocks, range):
+        return listed(range(blocks.start - first_host, blocks.stop - first_host), "host block", "h")
+    return listed([block - first_host for block in blocks], "host block", "h")
 
 
 def runs(blocks: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -72,6 +100,11 @@ def some_of(names: Sequence[str]) -> str:
 def joined(words: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def nats(micro_nats: float) -> str:
+    """A log-probability to a hundredth: "-1.30 nats"."""
+    return f"{micro_nats / 1e6:.2f} nats"
 
 
 def duration(time_ns: int) -> str:

@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from pagesim.core.types import BlockId
+from pagesim.replay.phrases import named
 from pagesim.replay.run_state import RunState, SequenceView
 
 
@@ -32,10 +33,12 @@ def state_verdicts(state: RunState, before: RunState | None = None) -> tuple[Ver
 
 
 def conservation(state: RunState) -> str | None:
-    """Blocks in tables and free blocks add up to the pool; nobody lists a block twice."""
-    num_blocks = state.geometry.num_blocks
+    """Blocks in tables and free blocks add up to each pool; nobody lists a block twice, or blocks of both pools."""
+    num_blocks, num_host = state.geometry.num_blocks, state.geometry.num_host_blocks
     if not 0 <= state.num_held <= num_blocks:
         return f"{state.num_held} blocks are held of {num_blocks} present"
+    if not 0 <= state.num_host_held <= num_host:
+        return f"{state.num_host_held} host blocks are held of {num_host} present"
     held: set[BlockId] = set()
     runs: list[tuple[range, SequenceView]] = []
     for view in state.sequences.values():
@@ -49,13 +52,21 @@ def conservation(state: RunState) -> str | None:
             if len(blocks) < len(table):
                 return f"sequence {view.seq} lists a block twice"
             held |= blocks
-        if min(table) < 0 or max(table) >= num_blocks:
-            return f"sequence {view.seq} lists block {max(table)} of {num_blocks}"
+        least, most = min(table), max(table)
+        if least < 0 or most >= num_blocks + num_host:
+            return f"sequence {view.seq} lists block {most} of {num_blocks + num_host}"
+        if least < num_blocks <= most:
+            return f"sequence {view.seq} lists blocks of the device and of the host"
+        if most >= num_blocks and view.status == "running":
+            return f"sequence {view.seq} is running and lists host blocks"
     runs.sort(key=lambda entry: entry[0].start)
     for (left, one), (right, other) in pairwise(runs):
         if right.start < left.stop:
             return f"sequences {one.seq} and {other.seq} both hold slot {right.start}"
-    listed = len(held) + sum(len(run) for run, _ in runs)
+    on_host = sum(block >= num_blocks for block in held) if num_host else 0
+    if on_host != state.num_host_held:
+        return f"{state.num_host_held} host blocks are counted as held and tables list {on_host}"
+    listed = len(held) - on_host + sum(len(run) for run, _ in runs)
     if listed != state.num_held:
         return f"{state.num_held} blocks are counted as held and tables list {listed}"
     return None
@@ -72,7 +83,8 @@ def refcount(state: RunState) -> str | None:
     for block in sorted(counts.keys() | state.ref_counts.keys()):
         told, true = state.ref_counts.get(block, 0), counts[block]
         if told != true:
-            return f"block {block} counts {told} and {true} tables list it"
+            name = named(block, state.geometry)
+            return f"{name} counts {told} and {true} tables list it"
     return None
 
 
@@ -90,15 +102,16 @@ def single_writer(state: RunState) -> str | None:
         if isinstance(table, range):
             continue
         full = view.written // size
+        not_told = view.status == "waiting"  # how much it found in the cache, its admission says
         for at in range(full, len(table)):
-            if state.ref_counts.get(table[at], 0) < 2:
+            if state.ref_counts.get(table[at], 0) < 2 or (not_told and table[at] in state.cached):
                 continue
             filled = max(view.written - at * size, 0)
             other = writers.setdefault(table[at], (view, filled))
             if other[1] != filled:
                 return (
-                    f"sequences {other[0].seq} and {view.seq} share block {table[at]}, which is not full, "
-                    f"and wrote {other[1]} and {filled} slots of it"
+                    f"sequences {other[0].seq} and {view.seq} share {named(table[at], state.geometry)}, which is "
+                    f"not full, and wrote {other[1]} and {filled} slots of it"
                 )
     return None
 

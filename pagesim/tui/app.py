@@ -215,7 +215,10 @@ class ViewerApp(App[None]):
     # -- playing -----------------------------------------------------------------------------------------
 
     def action_play(self) -> None:
-        if self._playing is None:
+        run = self.run_shown
+        if self._playing is None and run.place >= run.survey.end:
+            self.show("this is the end; g goes to the start")
+        elif self._playing is None:
             pace = min(SPEEDS[self.speed], MOST_TICKS)
             self._playing = self.set_interval(1 / pace, self._tick)
             self.show("")
@@ -232,10 +235,10 @@ class ViewerApp(App[None]):
         run = self.run_shown
         if self.journey.waits:
             return
+        if run.place < run.survey.end:
+            self.go(run.step_place(max(round(SPEEDS[self.speed] / MOST_TICKS), 1)))
         if run.place >= run.survey.end:
             self._pause("this is the end")
-            return
-        self.go(run.step_place(max(round(SPEEDS[self.speed] / MOST_TICKS), 1)))
 
     def action_speed(self, direction: int) -> None:
         self.speed = min(max(self.speed + direction, 0), len(SPEEDS) - 1)
@@ -313,8 +316,8 @@ class ViewerApp(App[None]):
         self.show("")
 
     def action_blocks(self, direction: int) -> None:
-        block, num_blocks = self.run_shown.block, self.run_shown.cursor.geometry.num_blocks
-        self._inspect(0 if block is None else (block + direction) % num_blocks)
+        block, geometry = self.run_shown.block, self.run_shown.cursor.geometry
+        self._inspect(0 if block is None else (block + direction) % geometry.num_blocks_in_all)
 
     def action_undo(self) -> None:
         """Undo the newest of: a prompt, a long move, a search, the inspected block, the filter."""

@@ -9,8 +9,12 @@ from typing import NamedTuple
 from pagesim.core import events as ev
 from pagesim.core.types import BlockId
 from pagesim.replay.log import UnknownEvent
+from pagesim.replay.phrases import named
 from pagesim.replay.run_state import RunState
 from pagesim.tui.viewed import ViewedRun
+
+SWAPS = (ev.TableSwappedOut, ev.TableSwappedIn)
+GAINS = (ev.BlocksTaken, ev.BlocksShared, ev.RunMoved, ev.BlockReplaced, *SWAPS)
 
 
 class Deed(NamedTuple):
@@ -62,9 +66,10 @@ def _since(run: ViewedRun, block: BlockId, seq: int) -> Deed | None:
     places = run.survey.places_of_block(block)
     for place in reversed(places[: bisect_right(places, run.place)]):
         event = run.cursor.events[place - 1]
-        if isinstance(event, ev.BlocksTaken | ev.BlocksShared | ev.RunMoved | ev.BlockReplaced):
+        if isinstance(event, GAINS):
             gained = not isinstance(event, ev.BlockReplaced) or event.new == block
             gained = gained and not (isinstance(event, ev.RunMoved) and block not in event.new)
+            gained = gained and not (isinstance(event, SWAPS) and block not in event.blocks)
             if event.seq == seq and gained:
                 return Deed(place, run.step_at(place), "")
     return None
@@ -83,9 +88,14 @@ def _words(run: ViewedRun, event: "ev.Event | UnknownEvent", block: BlockId) -> 
                 return f"taken by {name}, for a copy of block {event.old}"
             return f"left by {name}, which writes into block {event.new} instead"
         case ev.BlockCopied():
+            geometry = run.cursor.geometry
             if event.target == block:
-                return f"{event.slots} slots copied here from block {event.source}"
-            return f"{event.slots} slots copied from here to block {event.target}"
+                return f"{event.slots} slots copied here from {named(event.source, geometry)}"
+            return f"{event.slots} slots copied from here to {named(event.target, geometry)}"
+        case ev.TableSwappedOut() | ev.TableSwappedIn():
+            way = "out to the host" if isinstance(event, ev.TableSwappedOut) else "in from the host"
+            done = "taken" if block in event.blocks else "left"
+            return f"{done} by {_name(run, state, event.seq)}, swapped {way}"
         case ev.RunMoved():
             word = "in the new run" if block in event.new else "in the run left"
             return f"{word} of {_name(run, state, event.seq)}, which moved"

@@ -32,7 +32,8 @@ def help_text(*, ascii_only: bool = False) -> Text:
 MOUSE = (
     "Click a cell of the map to inspect its block, an event to go there, the line of memory held to "
     "go to that step. A mark stands before what the last event touched. A cell is drawn as its "
-    "sequence's letter and how full it is. Laws are checked on what the log tells at this place."
+    "sequence's letter and how full it is. Blocks h0, h1, ... are the host's: their cells stand below "
+    "the device's. Laws are checked on what the log tells at this place."
 )
 
 

@@ -35,6 +35,8 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
         Key("f", "F", "finish", "jump:finish"),
         Key("a", "A", "admission", "jump:admission"),
         Key("o", "O", "fork", "jump:fork"),
+        Key("w", "W", "swap to the host, or back", "jump:swap"),
+        Key("m", "M", "choice of beams, or ended answer", "jump:beam"),
     ),
     "Play": (
         Key("space", "", "play, pause", "play"),
@@ -42,8 +44,8 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
     ),
     "Look": (
         Key("colon,s", "", "go to a step (12), an event (e345)", "ask:goto"),
-        Key("slash", "", "follow one request: its first letters", "ask:filter"),
-        Key("b", "", "inspect a block: who held it, since when", "ask:block"),
+        Key("slash", "", "follow a request (first letters), or sample r1.2", "ask:filter"),
+        Key("b", "", "inspect a block, 7 or the host's h2: who held it", "ask:block"),
         Key("full_stop", "comma", "inspect the next block, the one before", "blocks"),
         Key("v", "V", "what is below the map on a small screen", "lower"),
         Key("tab", "shift+tab", "the other run, of two", "other"),

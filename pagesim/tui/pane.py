@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from textual.containers import Container
 from textual.geometry import Size
 
+from pagesim.replay.phrases import block_name
 from pagesim.tui import pictures
 from pagesim.tui.panel import Panel
 from pagesim.tui.viewed import ViewedRun
@@ -73,7 +74,9 @@ class RunPane(Container):
     def redraw(self) -> None:
         """Everything may have changed."""
         block = self.run_shown.block
-        self._panels["block"].heading = "Block" if block is None else f"Block {block:,}"
+        geometry = self.run_shown.cursor.geometry
+        name = "" if block is None else f" {block_name(block, geometry)}"
+        self._panels["block"].heading = f"Block{name}"
         self.lay_out(self.size)
         for panel in self._panels.values():
             panel.redraw()

@@ -18,9 +18,9 @@ from pagesim.views.event_list import EventList
 from pagesim.views.figures import counted, format_duration
 from pagesim.views.glyphs import ASCII, clean, glyphs_of
 from pagesim.views.marks import cut, marks_of
-from pagesim.views.memory_map import StepMap
 from pagesim.views.queues import Queues
 from pagesim.views.sparkline import Occupancy
+from pagesim.views.step_map import StepMap
 
 Picture = Callable[[ViewedRun, int, int], RenderableType]
 BAD_STYLE = "bold reverse"

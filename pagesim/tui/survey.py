@@ -28,7 +28,8 @@ class Survey:
 
     ``held`` and ``waiting`` have an entry for each step passed: blocks held while it ran, and sequences left in
     the queue. ``requests`` maps a request's name to its sequences, and
-    ``names`` a sequence to its own. ``end`` is the last place there is; should
+    ``names`` a sequence to its own, ``samples`` the other way round where a request has several (r1.0 is r1's
+    first). ``end`` is the last place there is; should
     an event contradict those before it, that is where it ends, and ``fault`` is the sentence that says so.
     """
 
@@ -43,6 +44,7 @@ class Survey:
         self.waiting = array("q")
         self.requests: dict[str, list[SeqId]] = {}
         self.names: dict[SeqId, str] = {}
+        self.samples: dict[str, SeqId] = {}
         self._time_places = array(
             "q"
         )  # of the events that moved the clock, and where they moved it to
@@ -104,10 +106,16 @@ class Survey:
         return min(found, default=None) if direction > 0 else max(found, default=None)
 
     def places_of_request(self, request: str) -> list[int]:
-        """Places just after the events that name the request or one of its sequences."""
-        parts = [self._of_seq[seq] for seq in self.requests.get(request, ()) if seq in self._of_seq]
+        """Places just after the events that name the request or one of its sequences; or of one sample (r1.2)."""
+        parts = [self._of_seq[seq] for seq in self.sequences_of(request) if seq in self._of_seq]
         parts.append(self._of_request.get(request, array("q")))
         return list(dict.fromkeys(merge(*parts)))
+
+    def sequences_of(self, name: str) -> list[SeqId]:
+        """Those of a request, or the one that is the sample so called."""
+        if name in self.requests:
+            return self.requests[name]
+        return [self.samples[name]] if name in self.samples else []
 
     def places_of_block(self, block: BlockId) -> list[int]:
         """Places just after the events that took, shared, replaced, copied, published, evicted or freed it."""
@@ -135,7 +143,19 @@ class Survey:
     def _submitted(self, place: int, event: ev.RequestSubmitted) -> None:
         self.requests.setdefault(event.request, []).append(event.seq)
         self.names[event.seq] = f"{event.request}.{event.sample}" if event.sample else event.request
+        self.samples[f"{event.request}.{event.sample}"] = event.seq
         self._about(place, event.seq)
+
+    def _several(self, place: int, event: ev.BeamsChosen | ev.AnswersRanked) -> None:
+        for seq in event.seqs:
+            self._about(place, seq)
+
+    def _swapped(self, place: int, event: ev.TableSwappedOut | ev.TableSwappedIn) -> None:
+        self._about(place, event.seq)
+        self._scout.seek(place - 1)
+        view = self._scout.state.sequences.get(event.seq)
+        self._touch(place, event.blocks if view is None else view.table)
+        self._touch(place, event.blocks)
 
     def _sequence(self, place: int, event: ev.SequenceAdmitted) -> None:
         self._about(place, event.seq)
@@ -203,7 +223,13 @@ _HANDLERS: dict[type, Callable[..., None]] = {
     ev.AdmissionBlocked: Survey._sequence,
     ev.SequencePreempted: Survey._sequence,
     ev.SequenceRequeued: Survey._sequence,
+    ev.SequenceReturned: Survey._sequence,
     ev.SequenceForked: Survey._forked,
+    ev.BeamsChosen: Survey._several,
+    ev.HypothesisEnded: Survey._sequence,
+    ev.AnswersRanked: Survey._several,
+    ev.TableSwappedOut: Survey._swapped,
+    ev.TableSwappedIn: Survey._swapped,
     ev.SequenceFinished: Survey._sequence,
     ev.BlocksTaken: Survey._blocks,
     ev.BlocksShared: Survey._blocks,

@@ -28,12 +28,13 @@ def place_typed(run: ViewedRun, text: str) -> int:
 
 
 def request_typed(run: ViewedRun, text: str) -> str | None:
-    """The request of that name, else the first whose name begins so; ``None``: the survey may still find it."""
+    """The request or sample (r1.2) of that name, else the first request whose name begins so; ``None``: the survey
+    may still find it."""
     wanted = text.strip()
     if not wanted:
         raise InputError("type the first letters of a request's name")
     requests = run.survey.requests
-    if wanted in requests:
+    if wanted in requests or wanted in run.survey.samples:
         return wanted
     found = next((name for name in requests if name.startswith(wanted)), None)
     if found is None and run.survey.done:
@@ -45,8 +46,16 @@ def request_typed(run: ViewedRun, text: str) -> str | None:
 
 
 def block_typed(run: ViewedRun, text: str) -> BlockId:
-    num_blocks = run.cursor.geometry.num_blocks
-    word = text.strip().replace(",", "").lstrip("#")
-    if not (word.isascii() and word.isdigit()) or len(word) > 18 or int(word) >= num_blocks:
-        raise InputError(f"{text.strip()[:40]!r} is no block: they are 0 to {num_blocks - 1:,}")
-    return int(word)
+    """``7`` on the device; ``h2`` on the host, which may also be called by its number in the log."""
+    geometry = run.cursor.geometry
+    word = text.strip().replace(",", "").lstrip("#").lower()
+    first = geometry.num_blocks if word[:1] == "h" else 0
+    digits = word.removeprefix("h")
+    if digits.isascii() and digits.isdigit() and len(digits) <= 18:
+        block = first + int(digits)
+        if block < geometry.num_blocks_in_all:
+            return block
+    known = f"they are 0 to {geometry.num_blocks - 1:,}"
+    if geometry.num_host_blocks:
+        known += f", and h0 to h{geometry.num_host_blocks - 1:,} on the host"
+    raise InputError(f"{text.strip()[:40]!r} is no block: {known}")

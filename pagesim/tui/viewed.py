@@ -10,7 +10,7 @@ from time import perf_counter
 
 from pagesim.core.types import BlockId, SeqId
 from pagesim.replay.cursor import Cursor
-from pagesim.replay.explain import KIND_GROUPS, explain, headline, is_between_steps
+from pagesim.replay.explain import KIND_GROUPS, explainer, headline, is_between_steps
 from pagesim.replay.log import LoggedEvents, RunLog, kind_prefix
 from pagesim.replay.run_state import RunState
 from pagesim.replay.state_laws import Verdict, state_verdicts
@@ -22,7 +22,8 @@ QUICK_S = 0.05  # a move that takes longer is made bit by bit, with a note
 
 
 class ViewedRun:
-    """``request`` is whom one follows, ``block`` the block that is inspected; ``None``: nobody, none."""
+    """``request`` (or a sample of one) is whom one follows, ``block`` the block that is inspected; ``None``:
+    nobody, none."""
 
     def __init__(self, name: str, log: RunLog) -> None:
         self.name = name
@@ -31,6 +32,7 @@ class ViewedRun:
         self.survey = Survey(self.cursor)
         self.request: str | None = None
         self.block: BlockId | None = None
+        self._explain = explainer(log.header)
         self._moment: Moment | None = None
         self._lines: dict[int, EventLine] = {}
 
@@ -99,7 +101,7 @@ class ViewedRun:
 
     def moment(self) -> Moment:
         if self._moment is None or self._moment.place != self.place:
-            self._moment = moment_at(self.cursor, self.name, explain)
+            self._moment = moment_at(self.cursor, self.name, self._explain)
         return self._moment
 
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -109,7 +111,7 @@ class ViewedRun:
         """A sequence of the request one follows: a running one, if there is one."""
         if self.request is None:
             return None
-        seqs = self.survey.requests.get(self.request, [])
+        seqs = self.survey.sequences_of(self.request)
         state = self.cursor.state
         running = [seq for seq in seqs if seq in state.running]
         present = [seq for seq in seqs if seq in state.sequences]
@@ -158,4 +160,4 @@ class ViewedRun:
         event = self.cursor.events[place - 1]
         step = self.step_at(place)
         between = is_between_steps(event, before)
-        return EventLine(place, step, headline(event), explain(event, before), between)
+        return EventLine(place, step, headline(event), self._explain(event, before), between)

@@ -12,6 +12,7 @@ from rich.jupyter import JupyterMixin
 from rich.text import Text
 
 from pagesim.core.types import BlockId, SeqId
+from pagesim.replay.phrases import block_name
 from pagesim.replay.run_state import RunState, SequenceView
 from pagesim.views.marks import (
     FOCUS,
@@ -34,7 +35,7 @@ class BlockTables(JupyterMixin):
 
     A table too long for its line is cut in its middle, with a count; with ``whole`` it goes on in
     further lines instead. The row of sequence ``focus`` is always shown, and marked; blocks in
-    ``changed`` are marked, too.
+    ``changed`` are marked, too. The host's blocks are called h0, h1, ...
     """
 
     def __init__(
@@ -104,7 +105,9 @@ class _Drawing:
     def block_text(self, view: SequenceView, at: int) -> str:
         block, size = view.table[at], self._state.geometry.block_size
         count = self._state.ref_counts.get(block, 1)
-        text = f"{block}&{count}" if count > 1 else str(block)
+        text = block_name(block, self._state.geometry)
+        if count > 1:
+            text += f"&{count}"
         if block in self._state.cached:
             text += "="
         filled = min(max(view.written - at * size, 0), size)
@@ -200,6 +203,8 @@ class _Drawing:
             "(3/4) slots filled",
             f"{self._marks.changed} changed",
         ]
+        if self._state.num_host_held:
+            parts.insert(0, "h0 on the host")
         line = Text("", style="dim", no_wrap=True, overflow="crop")
         for part in parts:
             if cell_len(line.plain) + len(part) + 3 <= self._width:

@@ -16,6 +16,7 @@ PHRASES: Mapping[str, str] = {
     "pow2": "rounding the output up to a power of two",
     "oracle": "reserving the true length",
     "paged": "paged memory",
+    "paged-requests": "paged memory with samples as requests",
 }
 """How an allocator is called in a sentence; others by their name."""
 

@@ -21,10 +21,10 @@ from pagesim.views.block_tables import BlockTables
 from pagesim.views.figures import counted, format_duration
 from pagesim.views.glyphs import clean, glyphs_of
 from pagesim.views.marks import cut, marks_of
-from pagesim.views.memory_map import StepMap
 from pagesim.views.moment_bar import MomentBar
 from pagesim.views.queues import Queues
 from pagesim.views.sparkline import Occupancy
+from pagesim.views.step_map import StepMap
 
 Explain = Callable[[ev.Event | UnknownEvent, RunState], str]
 BESIDE_FROM = 100

@@ -42,7 +42,9 @@ class MapGrid(JupyterMixin):
         panes = [
             [
                 *caption(named),
-                *MemoryMapView(named.shown, scale=scale, numbers=numbers).lines(glyphs, scale),
+                *MemoryMapView(named.shown, scale=scale, numbers=numbers).lines(
+                    glyphs, scale, column
+                ),
             ]
             for named in self.maps
         ]

@@ -10,6 +10,7 @@ from rich.jupyter import JupyterMixin
 from rich.text import Text
 
 from pagesim.core.types import SeqId
+from pagesim.replay.phrases import nats
 from pagesim.replay.run_state import RunState, SequenceView
 from pagesim.views.figures import counted
 from pagesim.views.glyphs import Glyphs, glyphs_of
@@ -20,8 +21,8 @@ LEAST_BAR, MOST_BAR = 4, 16
 
 
 class Queues(JupyterMixin):
-    """Running sequences in order of admission, then waiting ones in order of submission; at most
-    ``max_rows`` lines in all. Sequence ``focus`` is always shown, and marked."""
+    """Running sequences in order of admission, those on the host, if any, then waiting ones in order of
+    submission; at most ``max_rows`` lines in all. Sequence ``focus`` is always shown, and marked."""
 
     def __init__(
         self, state: RunState, *, max_rows: int | None = None, focus: SeqId | None = None
@@ -34,14 +35,23 @@ class Queues(JupyterMixin):
         state = self.state
         running = [state.sequences[seq] for seq in state.running]
         waiting = waiting_views(state)
-        rooms: tuple[int | None, int | None] = (None, None)
-        if self.max_rows is not None:
-            rooms = divided(max(self.max_rows - 2, 2), len(running), len(waiting))
-        drawn = _Drawing(self, running, waiting, options)
+        swapped = [view for view in state.sequences.values() if view.status == "swapped"]
+        rooms: tuple[int | None, int | None, int | None] = (None, None, None)
+        if self.max_rows is not None and swapped:
+            sizes = (len(running), len(swapped), len(waiting))
+            rooms = in_turn(max(self.max_rows - 3, 1), sizes)
+        elif self.max_rows is not None:
+            first, second = divided(max(self.max_rows - 2, 2), len(running), len(waiting))
+            rooms = (first, 0, second)
+        drawn = _Drawing(self, running, [*swapped, *waiting], options)
         yield drawn.heading(f"{len(running):,} running", "in order of admission" if running else "")
         yield from drawn.section(running, rooms[0], drawn.running_row)
-        yield drawn.heading(f"{len(waiting):,} waiting", _why(state, waiting))
-        yield from drawn.section(waiting, rooms[1], drawn.waiting_row)
+        if swapped:
+            yield drawn.heading(f"{len(swapped):,} on the host", _why_there(state))
+            yield from drawn.section(swapped, rooms[1], drawn.swapped_row)
+        why = "after those on the host" if waiting and swapped else _why(state, waiting)
+        yield drawn.heading(f"{len(waiting):,} waiting", why)
+        yield from drawn.section(waiting, rooms[2], drawn.waiting_row)
 
 
 def waiting_views(state: RunState) -> list[SequenceView]:
@@ -59,6 +69,23 @@ def divided(room: int, first: int, second: int) -> tuple[int, int]:
     if second <= third:
         return room - second, second
     return room - third, third
+
+
+def in_turn(room: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Rows for three lists: one each in turn, as long as there are any."""
+    rows = [0, 0, 0]
+    while room and sum(rows) < sum(sizes):
+        for at, size in enumerate(sizes):
+            if room and rows[at] < size:
+                rows[at] += 1
+                room -= 1
+    return rows[0], rows[1], rows[2]
+
+
+def _why_there(state: RunState) -> str:
+    if state.in_step and state.planned is not None and state.planned.blocked:
+        return "first to come back; that needs more memory than is free"
+    return "first to come back"
 
 
 def _why(state: RunState, waiting: list[SequenceView]) -> str:
@@ -91,6 +118,8 @@ class _Drawing:
         output = max((view.max_tokens for view in running), default=1)
         self._prompt_digits, self._output_digits = len(f"{prompt:,}"), len(f"{output:,}")
         texts = self._name + 4 + 2 * (self._prompt_digits + self._output_digits) + 2 + 16 + 4
+        if any(view.logprob is not None for view in running):
+            texts += len("  -10.00 nats")
         self._bar = min(max((self._width - texts) // 2, LEAST_BAR), MOST_BAR)
 
     def heading(self, text: str, note: str) -> Text:
@@ -101,6 +130,8 @@ class _Drawing:
         )
 
     def section(self, views: list[SequenceView], room: int | None, row: "_Row") -> Iterator[Text]:
+        if room == 0:
+            return
         at = next((at for at, view in enumerate(views) if view.seq == self._asked.focus), None)
         shown = window(len(views), room, at)
         for number in shown:
@@ -126,8 +157,12 @@ class _Drawing:
         line.append(" prompt  ", "dim")
         self._progress(line, view.outputs, view.max_tokens, self._output_digits)
         line.append(" output", "dim")
-        if view.outputs and view.written < view.tokens - 1:
+        if view.seq in self._asked.state.moving:
+            line.append("  dropped")
+        elif view.outputs and view.written < view.tokens - 1:
             line.append(f"  computes again: {view.written:,} of {view.tokens:,}")
+        elif view.logprob is not None:
+            line.append(f"  {nats(view.logprob)}")
         elif view.preemptions:
             line.append(f"  preempted {times(view.preemptions)}", "dim")
 
@@ -138,6 +173,15 @@ class _Drawing:
         line.append(self._marks.bar * full, KINDS[0].style)
         line.append(self._glyphs.free * (self._bar - full), FREE_STYLE)
         line.append(f" {f'{done:,}/{whole:,}':>{2 * digits + 1}}")
+
+    def swapped_row(self, line: Text, view: SequenceView) -> None:
+        back = view.table and view.table[0] < self._asked.state.geometry.num_blocks
+        where = "block" if back else "host block"
+        line.append("comes back with " if back else "keeps ")
+        line.append(f"{counted(view.written, 'token')} in {counted(len(view.table), where)}")
+        line.append(f", has {counted(view.outputs, 'output')}")
+        if view.logprob is not None:
+            line.append(f"  {nats(view.logprob)}")
 
     def waiting_row(self, line: Text, view: SequenceView) -> None:
         line.append(counted(view.prompt_tokens, "prompt token"))

@@ -42,12 +42,20 @@ def _groups(reports: Sequence[RunReport]) -> list[Group]:
         (f"{r.num_steps:,}", time, format_rate(r.output_tokens_per_s))
         for r, time in zip(reports, times, strict=True)
     ]
-    redone = [(f"{r.num_preemptions:,}", f"{r.lost_tokens:,}") for r in reports]
+    swaps = any(r.num_swaps for r in reports)
+    redone = [
+        (f"{r.num_preemptions:,}", *([f"{r.num_swaps:,}"] if swaps else []), f"{r.lost_tokens:,}")
+        for r in reports
+    ]
     found = [("n/a" if r.hit_rate is None else format_percent(100 * r.hit_rate),) for r in reports]
     groups = [
         Group(("requests", "at once"), ("mean", "peak"), tuple(at_once)),
         Group(("requests",), ("served", "refused"), tuple(fates)),
-        Group(("preempted",), ("times", "tokens lost"), tuple(redone)),
+        Group(
+            ("preempted",),
+            ("times", "swapped", "tokens lost") if swaps else ("times", "tokens lost"),
+            tuple(redone),
+        ),
         Group(("simulated run",), ("steps", "time", "output/s"), tuple(speeds)),
         _spread_group(("time to", "first token"), [r.ttft_s for r in reports]),
         _spread_group(("time per", "output token"), [r.tpot_s for r in reports]),

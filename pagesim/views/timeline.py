@@ -1,10 +1,10 @@
-"""Lanes over the steps of a run, one a sequence: waiting, prefill, decoding, preempted.
+"""Lanes over the steps of a run, one a sequence: waiting, prefill, decoding, preempted, on the host.
 
 Knows nothing about events: it is given a fold of them.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -32,13 +32,17 @@ STYLES = {
     Phase.PREFILL: KINDS[1].style,
     Phase.DECODING: KINDS[0].style,
     Phase.PREEMPTED: KINDS[3].style,
+    Phase.SWAPPED: KINDS[2].style,
 }
 WORDS = {
     Phase.WAITING: "waiting",
     Phase.PREFILL: "prefill",
     Phase.DECODING: "decoding",
     Phase.PREEMPTED: "preempted",
+    Phase.SWAPPED: "on the host",
 }
+AT_ALL_COSTS = (Phase.PREEMPTED, Phase.SWAPPED)
+"""A column of several steps shows these, wherever they are in it."""
 
 
 def phase_glyph(phase: Phase, glyphs: Glyphs, marks: Marks) -> str:
@@ -47,6 +51,7 @@ def phase_glyph(phase: Phase, glyphs: Glyphs, marks: Marks) -> str:
         Phase.PREFILL: glyphs.reserved,
         Phase.DECODING: marks.bar,
         Phase.PREEMPTED: glyphs.external,
+        Phase.SWAPPED: glyphs.internal,
     }[phase]
 
 
@@ -55,7 +60,8 @@ class Timeline(JupyterMixin):
 
     They are those around ``focus``, or else from the first on that was there at ``step``, which is marked.
     Columns are steps, or with ``over_time`` simulated time; all of the run, or steps ``first`` up to
-    ``stop``. A column that stands for several steps shows the phase of most of them, but a preemption always.
+    ``stop``. A column that stands for several steps shows the phase of most of them, but a preemption or a swap
+    always.
     """
 
     def __init__(
@@ -90,7 +96,8 @@ class Timeline(JupyterMixin):
         label = name_width(names, options.max_width) + 4
         edges = self._edges(max(options.max_width - label, 1))
         yield self._heading(edges, label, marks)
-        for seq, name in zip(rows, names, strict=True):
+        lanes = [self.fold.spans(seq) for seq in rows]
+        for seq, name, spans in zip(rows, names, lanes, strict=True):
             line = Text(
                 FOCUS if seq == self.focus else " ", style="", no_wrap=True, overflow="crop"
             )
@@ -98,12 +105,14 @@ class Timeline(JupyterMixin):
             line.append(
                 f" {padded(name, label - 4, marks.more)} ", "bold" if seq == self.focus else ""
             )
-            self._lane(line, self.fold.spans(seq), edges, glyphs, marks)
+            self._lane(line, spans, edges, glyphs, marks)
             yield line
         rest = hidden(len(seqs), shown, room)
         if rest:
             yield Text(f"   {rest}", style="dim", no_wrap=True, overflow="crop")
-        yield self._legend(edges, glyphs, marks, options.max_width)
+        has_swaps = any(span.phase is Phase.SWAPPED for spans in lanes for span in spans)
+        words = {p: word for p, word in WORDS.items() if has_swaps or p is not Phase.SWAPPED}
+        yield self._legend(words, edges, glyphs, marks, options.max_width)
 
     def _window(self, seqs: Sequence[SeqId], room: int | None) -> range:
         if room is None or len(seqs) <= room:
@@ -152,11 +161,8 @@ class Timeline(JupyterMixin):
             if not tally:
                 line.append(" ")
                 continue
-            phase = (
-                Phase.PREEMPTED
-                if Phase.PREEMPTED in tally
-                else max(tally, key=lambda p: (tally[p], p))
-            )
+            rare = [phase for phase in AT_ALL_COSTS if phase in tally]
+            phase = rare[0] if rare else max(tally, key=lambda p: (tally[p], p))
             line.append(phase_glyph(phase, glyphs, marks), STYLES[phase])
 
     def _heading(self, edges: Sequence[int], label: int, marks: Marks) -> Text:
@@ -170,9 +176,16 @@ class Timeline(JupyterMixin):
             return line.append(marks.here, "bold")
         return line.append(" " * column + marks.here, "bold").append(f" {note}", "dim")
 
-    def _legend(self, edges: Sequence[int], glyphs: Glyphs, marks: Marks, width: int) -> Text:
+    def _legend(
+        self,
+        words: Mapping[Phase, str],
+        edges: Sequence[int],
+        glyphs: Glyphs,
+        marks: Marks,
+        width: int,
+    ) -> Text:
         line = Text(no_wrap=True, overflow="crop")
-        for phase, word in WORDS.items():
+        for phase, word in words.items():
             line.append(phase_glyph(phase, glyphs, marks), STYLES[phase]).append(
                 f" {word}  ", "dim"
             )
