@@ -12,6 +12,7 @@ from pagesim.core.errors import InputError
 
 if TYPE_CHECKING:
     from pagesim.core.types import SeqId
+    from pagesim.replay.free_queue import FreeQueue
     from pagesim.replay.log import RunLog
     from pagesim.views.frame import Moment
 
@@ -95,6 +96,26 @@ class OpenRun:
             feed(meter, replayed(self.log))
             self._held = meter.granted_series
         return self._held
+
+    def free_queue(self) -> "FreeQueue | None":
+        """In which order blocks will be taken where the cursor is; ``None`` if the log does not say how its pool was
+        made, or it is not of paged memory."""
+        from itertools import islice
+
+        from pagesim.replay.feeding import feed
+        from pagesim.replay.free_queue import FreeQueue
+        from pagesim.replay.log import replayed
+
+        header = self.log.header
+        settings, order = header.get("memory_settings"), header.get("free_order")
+        if header.get("allocator") != "paged" or not isinstance(settings, dict):
+            return None
+        first = settings.get("keep_unkeyed_first")
+        if not isinstance(first, bool) or not isinstance(order, list | None):
+            return None
+        queue = FreeQueue(self.log.geometry, keep_unkeyed_first=first, free_order=order)
+        feed(queue, islice(replayed(self.log), self.cursor.place))
+        return queue
 
     def sequence(self, name: str) -> "SeqId":
         """The request's first sequence that lives where the cursor is. Raises InputError if there is none."""

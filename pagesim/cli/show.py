@@ -17,11 +17,12 @@ Focus = Annotated[str | None, typer.Option(help="Show this request's memory; dim
 
 
 def show(log: Log, focus: Focus = None) -> None:
-    """Show memory, requests and block tables at one place of a recorded run."""
+    """Show memory, requests, block tables and what is taken next at one place of a recorded run."""
     from pagesim.cli.options import print_notes
     from pagesim.cli.places import OpenRun, parse_target
     from pagesim.views.console import make_console
     from pagesim.views.frame import Frame
+    from pagesim.views.free_queue import FreeQueueLines
 
     target = parse_target(log)
     run = OpenRun(target.path)
@@ -29,4 +30,7 @@ def show(log: Log, focus: Focus = None) -> None:
     seq = None if focus is None else run.sequence(focus)
     console = make_console()
     console.print(Frame(run.moment(), focus=seq))
+    queue = run.free_queue()
+    if queue is not None:
+        console.print(FreeQueueLines(queue.blocks, queue.eviction_order()))
     print_notes(console, run.log.warnings)
