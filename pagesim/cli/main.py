@@ -17,12 +17,17 @@ from pagesim.cli import (
     events,
     export,
     facts,
+    generate,
+    kernel,
+    model,
     paper,
     plan,
     plot,
     rerun,
     run,
+    serve,
     show,
+    sweep,
     view,
     workloads,
 )
@@ -31,7 +36,10 @@ from pagesim.core.errors import PagesimError
 TOUR = f"""pagesim {__version__}: see where LLM serving memory goes, block by block.
 
   pagesim compare              contiguous slabs against pages, on real request lengths
-  pagesim run figure-8 --view  step through a story, forward and back, with a reason for every event
+  pagesim run figure-8 --view  step through a story, forward and back, with a reason for every event;
+                               other stories: figure-9 (beam search), swap, preemption, prefix-cache
+  pagesim sweep --block-size 8..64
+                               one workload over a grid of settings, and what changes
   pagesim paper                the PagedAttention paper's figures, ours beside theirs
   pagesim run --log run.jsonl  one allocator, any workload or trace; then view, show, events, export,
                                plot and rerun the log
@@ -50,6 +58,7 @@ app = typer.Typer(
     help="See where LLM serving memory goes, block by block.",
 )
 app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
 app.command("run")(run.run)
 app.command("rerun")(rerun.rerun)
 app.command("show")(show.show)
@@ -58,10 +67,14 @@ app.command("view")(view.view)
 app.command("export")(export.export)
 app.command("plot")(plot.plot)
 app.command("paper")(paper.paper)
+app.command("generate")(generate.generate)
+app.command("serve")(serve.serve)
 app.command("plan")(plan.plan)
 app.command("workloads")(workloads.workloads)
 app.command("models")(facts.models)
 app.command("gpus")(facts.gpus)
+app.add_typer(kernel.app, name="kernel")
+app.add_typer(model.app, name="model")
 
 
 def _show_version(value: bool) -> None:

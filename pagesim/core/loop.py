@@ -77,14 +77,15 @@ class ServingLoop:
     def _submit_arrived(self, now_ns: int) -> None:
         while self._next is not None and self._next[0] <= now_ns:
             time_ns = self._next[0]
-            self._take_in(*self._next)
+            self.take_in(*self._next)
             self._next = next(self._arrivals, None)
             if self._next is not None and self._next[0] < time_ns:
                 raise ValueError(
                     f"an arrival at {self._next[0]} ns follows one at {time_ns} ns: sort them"
                 )
 
-    def _take_in(self, time_ns: int, arrival: Arriving) -> None:
+    def take_in(self, time_ns: int, arrival: Arriving) -> None:
+        """Submit, abort or reset now. For who has no list of arrivals: a server takes in what comes between steps."""
         if isinstance(arrival, Abort):
             if self._emit is not None:
                 self._emit(ev.AbortAsked(arrival.request, time_ns))

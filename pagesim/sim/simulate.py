@@ -132,10 +132,9 @@ def build_loop(
     return put_together(memory, config, executor, workload.arrivals, make_listeners, prices)
 
 
-def drive(loop: ServingLoop, progress: Progress | None = None) -> None:
-    """Run to the end, telling ``progress`` every few hundred steps."""
-    chunk = 256
-    while sum(1 for _ in islice(iter(loop.step, None), chunk)) == chunk:
+def drive(loop: ServingLoop, progress: Progress | None = None, *, every: int = 256) -> None:
+    """Run to the end, telling ``progress`` after every so many steps."""
+    while sum(1 for _ in islice(iter(loop.step, None), every)) == every:
         if progress is not None:
             progress(loop.num_ended)
     if progress is not None:
