@@ -33,6 +33,7 @@ format: $(DEV_STAMP)
 bench: $(DEV_STAMP)
 	$(BIN)/python benchmarks/core_speed.py
 	$(BIN)/python benchmarks/replay_speed.py
+	$(BIN)/pagesim kernel bench
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

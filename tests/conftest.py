@@ -2,7 +2,9 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+os.environ.setdefault("TRITON_INTERPRET", "1")  # before anything imports triton
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 COMMON = {"deadline": None, "derandomize": True, "print_blob": True, "database": None}
 

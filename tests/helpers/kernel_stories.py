@@ -314,6 +314,11 @@ def output_with_strides_of_its_own(kernels):
 # -- types ---------------------------------------------------------------------------------------------------
 
 
+def float32_stays_float32(kernels):
+    """vllm#2368, triton#5895: weights of many keys that count alike, to 2e-5."""
+    right(kernels, decode(60, 37, scale=0.05))
+
+
 def sixteen_bit_types(kernels):
     right(kernels, decode(*LENGTHS, dtype="bf16"))
     right(kernels, Case((40, 20), (9, 20), dtype="fp16"))
@@ -368,6 +373,7 @@ STORIES: dict[str, Callable[[ModuleType], None]] = {
         splits_with_a_window,
         one_split_is_no_split,
         output_with_strides_of_its_own,
+        float32_stays_float32,
         sixteen_bit_types,
         fp8_cache_with_two_scales,
         twin_is_equal_bit_for_bit,
