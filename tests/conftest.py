@@ -4,7 +4,7 @@ import os
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # before anything imports triton
 
-from hypothesis import HealthCheck, settings  # noqa: E402
+from hypothesis import HealthCheck, settings
 
 COMMON = {"deadline": None, "derandomize": True, "print_blob": True, "database": None}
 

@@ -451,7 +451,7 @@ def test_swapped_sequences_have_a_queue_of_their_own():
     cursor.seek_step(4)
     lines = text(Queues(cursor.state), 80).splitlines()
     assert lines[2].startswith("3 on the host  first to come back")
-    assert lines[3] == " B G    keeps 8 tokens in 2 host blocks, has 3 outputs"
+    assert lines[3] == " B B    keeps 8 tokens in 2 host blocks, has 3 outputs"
     assert lines[6] == "1 waiting  after those on the host"
     for rows in range(4, 9):
         shown = text(Queues(cursor.state, max_rows=rows)).splitlines()
@@ -465,7 +465,7 @@ def test_tables_on_the_host_say_so():
     cursor.seek_step(4)
     lines = text(BlockTables(cursor.state), 80).splitlines()
     assert [line.split() for line in lines[2:5]] == [
-        ["B", "G", "h0&3", "h1"], ["C", "G.1", "h0&3", "h2"], ["D", "G.2", "h0&3", "h3"],
+        ["B", "B", "h0&3", "h1"], ["C", "B.1", "h0&3", "h2"], ["D", "B.2", "h0&3", "h3"],
     ]  # fmt: skip
     assert lines[5].startswith("h0 on the host")
     cursor.seek_step(8)
@@ -476,7 +476,7 @@ def test_a_lane_shows_when_a_sequence_was_on_the_host():
     _, events = story_of("swap")
     fold = folded(TimelineFold(), events)
     shown = text(Timeline(fold), 80).splitlines()
-    lane = next(line for line in shown if " G.1" in line)[7:].rstrip()
+    lane = next(line for line in shown if " B.1" in line)[7:].rstrip()
     assert re.fullmatch("·{7}▆{14}╱{28}▆{21}", lane)  # steps 0, 1 and 2, 3 to 6, 7 to 9
     assert "╱ on the host" in shown[-1]
     assert "/ on the host" in text(Timeline(fold), 80, ascii_only=True)

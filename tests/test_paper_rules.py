@@ -80,8 +80,8 @@ def swapped() -> Told:
 
 def test_a_group_is_swapped_out_whole_and_its_shared_block_moves_once(swapped: Told) -> None:
     before, after = swapped.steps[2], swapped.steps[3]
-    assert before.tables == {"A": (0, 1, 4), "G": (2, 5), "G.1": (2, 6), "G.2": (2, 3)}
-    assert after.tables == {"A": (0, 1, 4), "G": (8, 9), "G.1": (8, 10), "G.2": (8, 11)}
+    assert before.tables == {"A": (0, 1, 4), "B": (2, 5), "B.1": (2, 6), "B.2": (2, 3)}
+    assert after.tables == {"A": (0, 1, 4), "B": (8, 9), "B.1": (8, 10), "B.2": (8, 11)}
     assert after.plan.copies == [(2, 8, 4), (5, 9, 4), (6, 10, 4), (3, 11, 4)]
     assert [seq.sample for seq in after.plan.preempted] == [0, 1, 2]
     assert after.plan.preempted == after.plan.swapped_out
@@ -89,20 +89,20 @@ def test_a_group_is_swapped_out_whole_and_its_shared_block_moves_once(swapped: T
 
 
 def test_nobody_is_admitted_while_a_group_is_swapped_out(swapped: Told) -> None:
-    """C needs one block, five are free, and it waits until G is back."""
+    """E needs one block, five are free, and it waits until B is back."""
     for step in swapped.steps[4:7]:
-        assert step.waiting == ("C",)
-        assert step.swapped == ("0_G",)
+        assert step.waiting == ("E",)
+        assert step.swapped == ("0_B",)
         assert step.free >= 4
         assert not step.plan.admitted
 
 
 def test_the_group_comes_back_whole_before_anybody_waiting_is_looked_at(swapped: Told) -> None:
     step = swapped.steps[7]
-    assert [seq.name for seq in step.plan.swapped_in] == ["0_G", "1_G", "2_G"]
-    assert [seq.name for seq in step.plan.admitted] == ["C"]
-    assert [seq.name for seq in step.plan.sequences] == ["0_G", "1_G", "2_G", "C"]
-    assert step.tables["G"][0] == step.tables["G.1"][0] == step.tables["G.2"][0]
+    assert [seq.name for seq in step.plan.swapped_in] == ["0_B", "1_B", "2_B"]
+    assert [seq.name for seq in step.plan.admitted] == ["E"]
+    assert [seq.name for seq in step.plan.sequences] == ["0_B", "1_B", "2_B", "E"]
+    assert step.tables["B"][0] == step.tables["B.1"][0] == step.tables["B.2"][0]
     assert [copy.source for copy in step.plan.copies] == [8, 9, 10, 11]
     assert step.host_free == 6
     told = [type(event) for event in swapped.events]
@@ -113,12 +113,12 @@ def test_no_token_is_lost_by_swapping(swapped: Told) -> None:
     preempted = of_kind(swapped, ev.SequencePreempted)
     assert {(event.lost_tokens, event.way) for event in preempted} == {(0, "swap")}  # type: ignore[attr-defined]
     computed = sum(step.plan.num_tokens for step in swapped.steps)
-    # Prompts once each (G's for its three samples), and every output but each sequence's last.
+    # Prompts once each (B's for its three samples), and every output but each sequence's last.
     assert computed == (8 + 6 + 4) + (6 + 3 * 5 + 0)
 
 
 def test_freed_blocks_go_to_the_back_of_the_queue(swapped: Told) -> None:
-    """Block 7 was never held: it is taken before those that G gave back."""
+    """Block 7 was never held: it is taken before those that B gave back."""
     taken = of_kind(swapped, ev.BlocksTaken)
     assert [event.blocks for event in taken if event.seq == 0] == [(0, 1), (4,), (7,)]  # type: ignore[attr-defined]
 
@@ -133,10 +133,10 @@ def test_where_the_host_pool_is_full_the_group_recomputes_whole() -> None:
     assert not of_kind(told, ev.TableSwappedOut, ev.TableSwappedIn, ev.SequenceReturned)
     back = next(step for step in told.steps[4:] if step.plan.admitted)
     names = [seq.name for seq in back.plan.admitted]
-    assert names[:3] == ["0_G", "1_G", "2_G"]
-    first = {back.tables[name][0] for name in ("G", "G.1", "G.2")}
+    assert names[:3] == ["0_B", "1_B", "2_B"]
+    first = {back.tables[name][0] for name in ("B", "B.1", "B.2")}
     assert len(first) == 1, "the prompt's full block is shared again"
-    assert len({back.tables[name][1] for name in ("G", "G.1", "G.2")}) == 3
+    assert len({back.tables[name][1] for name in ("B", "B.1", "B.2")}) == 3
 
 
 # -- beam search of width 4 (Figure 9) -----------------------------------------------------------------------

@@ -174,6 +174,16 @@ def only_big(unit, price):
 def in_words(seq):
     return "soon"
 
+def no_number(seq):
+    return float("nan")
+
+def ends(*anything):
+    raise SystemExit(3)
+
+def talks(running):
+    print("choosing")
+    return running[0]
+
 def nobody(running):
     return None
 
@@ -226,11 +236,28 @@ def test_what_a_policy_of_ones_own_must_return_is_said(mine: str) -> None:
             lambda: preempt_mode_named(f"{mine}:perhaps").choose(batch, None),
             '"swap" or "recompute"',
         ),
-        (lambda: order_named(f"{mine}:fails").rank(batch[0]), "failed: ZeroDivisionError"),
-        (lambda: victim_named(f"{mine}:fails").choose(batch), "failed: ZeroDivisionError"),
+        (lambda: order_named(f"{mine}:no_number").rank(batch[0]), "must return a number"),
+        (lambda: order_named(f"{mine}:ends").rank(batch[0]), "failed in line .*SystemExit: 3"),
+        (
+            lambda: order_named(f"{mine}:fails").rank(batch[0]),
+            "failed in line 31: ZeroDivisionError",
+        ),
+        (
+            lambda: victim_named(f"{mine}:fails").choose(batch),
+            "failed in line 31: ZeroDivisionError",
+        ),
     ):
         with pytest.raises(InputError, match=sentence):
             call()
+
+
+def test_what_a_policy_prints_is_not_pagesims_output(
+    mine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = running((0, 1, 1), (0, 1, 1))
+    assert victim_named(f"{mine}:talks").choose(batch) is batch[0]
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "choosing\n")
 
 
 @pytest.mark.parametrize(

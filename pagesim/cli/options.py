@@ -90,7 +90,7 @@ PreemptName = Annotated[
     typer.Option(
         "--preempt",
         help="A victim's tokens: recompute, swap, by-group, cheaper, or FILE:name.  [default: "
-        "recompute; of the paper's rules with --host-memory, by-group]",
+        "recompute; with --host-memory, swap, of the paper's rules by-group]",
     ),
 ]
 WatermarkText = Annotated[
@@ -103,7 +103,10 @@ WatermarkText = Annotated[
 ]
 HostMemory = Annotated[
     str | None,
-    typer.Option(help="Memory on each GPU's host to swap to, such as 4GiB.  [default: none]"),
+    typer.Option(
+        help="Memory on each GPU's host to swap to, such as 4GiB.  [default: none; 4GiB where "
+        "--preempt may swap]"
+    ),
 ]
 FreedBlocksGo = Annotated[
     str | None,
@@ -192,7 +195,7 @@ PARAMETRIC = {
 }
 
 
-def check_all_heeded(context: typer.Context, options: Options) -> None:
+def check_all_heeded(context: typer.Context, options: Options, allocator: str = "paged") -> None:
     """Raises InputError if an option was typed that would change nothing."""
 
     def typed_in(name: str) -> bool:
@@ -205,6 +208,11 @@ def check_all_heeded(context: typer.Context, options: Options) -> None:
     for name in ("max_num_seqs", "max_tokens_per_step"):
         if options.rules == "paper" and typed_in(name):
             raise refuse(name, "the paper's rules have no such limit (--rules engine has)")
+    for name in ("preempt", "host_memory", "watermark", "freed_blocks_go"):
+        if allocator != "paged" and typed_in(name):
+            raise refuse(
+                name, f"slabs (--allocator {allocator}) have no blocks to give back one by one"
+            )
     if options.beam and options.samples_as == "requests":
         raise InputError(
             "--samples-as requests was given with --beam, and beams always fork; leave one out"
@@ -296,11 +304,20 @@ def prepare(options: Options) -> Prepared:
     several = any(a.request.num_samples > 1 for a in workload.arrivals)
     alike = workload.token_ids_known or (several and not forks and not options.beam)
     host_bytes = _host_bytes(options)
+    if 0 < host_bytes < per_rank * options.block_size:
+        raise InputError(
+            f"--host-memory {options.host_memory} holds {host_bytes // per_rank:,} tokens, less than one block of "
+            f"{options.block_size}: one takes {per_rank * options.block_size:,} bytes; give it more"
+        )
     if host_bytes and options.host_memory is None:
         notes.append(f"swapping needs memory on the host: {DEFAULT_HOST_MEMORY} (--host-memory)")
     if not alike and options.prefix_caching:
         notes.append("only lengths are known of these prompts: a prefix cache has nothing to find")
     caching = alike if options.prefix_caching is None else options.prefix_caching
+    urgent = {arrival.request.priority for arrival in workload.arrivals}
+    by_priority = {options.order, options.victim} & {"priority", "aged-priority", "lowest-priority"}
+    if by_priority and len(urgent) == 1:
+        notes.append("all requests have one priority, so going by priority changes nothing here")
     settings = RunSettings(
         memory=MemorySettings(
             num_slots=num_slots,
@@ -345,7 +362,7 @@ def prepare(options: Options) -> Prepared:
         "placer": options.placer,
         "rules": options.rules,
         "prefix_caching": caching,
-        "fork_samples": forks,
+        "fork_samples": forks or options.beam,
         "order": policies.order.name,
         "victim": None if policies.victim is None else policies.victim.name,
         "preempt": None if policies.preempt is None else policies.preempt.name,
@@ -396,7 +413,11 @@ def _rules_line(options: Options, policies: "Policies", host_bytes: int) -> str:
     preempt = "by-group" if host_bytes and options.rules == "paper" else "recompute"
     if policies.preempt is not None:
         preempt = policies.preempt.name
-    text = "swap groups, recompute single ones" if preempt == "by-group" else preempt
+    said = {
+        "by-group": "swap groups, recompute single ones",
+        "cheaper": "swap or recompute, whichever is cheaper,",
+    }
+    text = said.get(preempt, preempt)
     return RULES[options.rules].format(text, options.watermark or "1 %")
 
 

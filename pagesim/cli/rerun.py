@@ -87,6 +87,11 @@ def rerun(
     kept = None if watermark is None else parse_watermark(watermark)
     memory_options = (block_size, allocator, manager, host_blocks, kept)
     changed = bool(policies) or any(option is not None for option in memory_options)
+    pool = read.geometry.num_host_blocks if host_blocks is None else host_blocks
+    if preempt not in (None, "recompute") and not pool:
+        raise InputError(
+            f"--preempt {preempt} was given and the log's run has no host pool; give --host-blocks, too"
+        )
     with ExitStack() as stack:
 
         def listeners(geometry: Geometry) -> list[Listener]:

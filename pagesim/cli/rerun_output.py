@@ -23,6 +23,9 @@ def report_lines(
         if what == SWAPS and not any(report.num_swaps for report in reports):
             continue
         yield f"{what:32}" + "".join(f"{value(report):>16}" for report in reports)
+    yield "means are over all steps; `pagesim run` takes those in which requests waited"
+    for name, reason in reports[1].refusals[:MOST_REFUSALS]:
+        yield f"refused now: {name}: {reason}"
 
 
 def _number(value: float | None, digits: int = 2) -> str:
@@ -33,6 +36,7 @@ def _share(report: "RunReport", kind: str) -> str:
     return "n/a" if report.waste is None else f"{report.waste.percent()[kind]:.1f} %"
 
 
+MOST_REFUSALS = 3
 SWAPS = "of these swapped"
 FIGURES: "dict[str, Callable[[RunReport], str]]" = {
     "requests served": lambda r: f"{r.num_finished:,}",

@@ -72,7 +72,7 @@ def run(
     if trace is None:
         opt.check_name(workload)
     options = opt.typed(context)
-    opt.check_all_heeded(context, options)
+    opt.check_all_heeded(context, options, allocator)
     prepared = opt.prepare(options)
     moments: list[MomentCollector] = []
     with log_to_view(log, f"{allocator}-{prepared.workload.name}", view=view) as path:

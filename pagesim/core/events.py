@@ -51,7 +51,10 @@ class ResetAsked(NamedTuple):
 
 
 class RequestSubmitted(NamedTuple):
-    """Sequence ``seq`` joined the waiting queue. ``sample`` is its number among its request's samples."""
+    """Sequence ``seq`` joined the waiting queue. ``sample`` is its number among its request's samples.
+
+    With ``follows`` 1 it is not in the queue itself: it forks from sample 0 of its request, and waits with it.
+    """
 
     seq: int
     request: str
@@ -59,6 +62,7 @@ class RequestSubmitted(NamedTuple):
     prompt_tokens: int
     max_tokens: int
     priority: int
+    follows: int = 0
 
 
 class RequestRefused(NamedTuple):
@@ -217,8 +221,8 @@ class CacheReset(NamedTuple):
 
 
 class StepPlanned(NamedTuple):
-    """The step's batch: ``counts[i]`` tokens of sequence ``seqs[i]``. ``waiting`` are left in the queue, and
-    with ``blocked`` 1 the first of them because memory does not suffice."""
+    """The step's batch: ``counts[i]`` tokens of sequence ``seqs[i]``. ``waiting`` sequences are left in the queue or
+    on the host, and with ``blocked`` 1 the first of them because memory does not suffice."""
 
     step: int
     seqs: tuple[int, ...]

@@ -42,7 +42,12 @@ def why_refused(request: Request, config: SchedulerConfig, memory: KVCacheManage
             f"max_tokens_per_step allow {most}"
         )
     clause = memory.never_fits(Content(request.prompt), worst_room(request, config, memory))
-    return None if clause is None else f"request {request.id} {clause}"
+    if clause is None:
+        return None
+    others = ""
+    if is_group(request, config) and request.num_samples > 1:
+        others = f" ({request.num_samples} samples at their longest, so that all can come back if preempted)"
+    return f"request {request.id} {clause}{others}"
 
 
 def is_group(request: Request, config: SchedulerConfig) -> bool:

@@ -21,9 +21,9 @@ class Live:
 
     ``requests`` are the live samples of each request. ``waiting`` and ``swapped`` hold leaders; ``running``
     everybody who runs, in order of admission, groups side by side. ``num_unforked`` sequences will be forked
-    by running leaders: they have seats already. ``context_tokens`` is the sum of ``num_computed`` over
-    running. ``pending_copies`` run before the next step's writes. ``blocked_head``: whose waiting was told
-    last, and how much was free then.
+    by running leaders: they have seats already. ``has_groups``: there were groups once. ``context_tokens`` is the
+    sum of ``num_computed`` over running. ``pending_copies`` run before the next step's writes. ``blocked_head``:
+    whose waiting was told last, and how much was free then.
     """
 
     config: SchedulerConfig
@@ -35,6 +35,7 @@ class Live:
     running: list[SequenceState] = field(default_factory=list)
     requests: dict[str, list[SequenceState]] = field(default_factory=dict)
     num_submitted: int = 0
+    has_groups: bool = False
     num_unforked: int = 0
     context_tokens: int = 0
     pending_copies: list[Copy] = field(default_factory=list)
@@ -47,6 +48,13 @@ class Live:
         self.block_size = self.memory.geometry.block_size
         self.caching = self.memory.can_cache
         self.can_swap = getattr(self.memory, "can_swap", False)  # a learner's may leave it out
+
+    @property
+    def num_waiting(self) -> int:
+        """Sequences that wait, in the queue or on the host."""
+        if not self.has_groups:
+            return len(self.waiting) + len(self.swapped)
+        return sum([len(s.unit) for queue in (self.waiting, self.swapped) for s in queue])
 
     def has_seats(self, unit_size: int) -> bool:
         seated = len(self.running) + self.num_unforked

@@ -10,7 +10,7 @@ from pagesim.core import events as ev
 from pagesim.core.errors import InputError
 from pagesim.core.live import Live
 from pagesim.core.plan import StepPlan
-from pagesim.core.preempt_mode import Price, Way
+from pagesim.core.preempt_mode import Price, Prices, Way
 from pagesim.core.sequence import SequenceState, Status
 from pagesim.core.victim import choose_victim
 
@@ -94,7 +94,7 @@ def _way(live: Live, unit: Sequence[SequenceState]) -> Way:
             Way.RECOMPUTE
         )  # a group that is computing again shares blocks that are not filled yet
     mode = live.config.preempt
-    price = _price(live, active) if mode.needs_price else None
+    price = None if live.prices is None else _price(live, active, live.prices)
     way = mode.choose(unit, price)
     if not isinstance(way, Way):
         raise InputError(
@@ -103,12 +103,11 @@ def _way(live: Live, unit: Sequence[SequenceState]) -> Way:
     return way
 
 
-def _price(live: Live, active: Sequence[SequenceState]) -> Price:
-    assert live.prices is not None, "the scheduler is not made without prices for such a mode"
+def _price(live: Live, active: Sequence[SequenceState], prices: Prices) -> Price:
     num_blocks = live.memory.swap_size([(seq.seq, seq.num_computed) for seq in active])
     shared = len(active[0].request.prompt) // live.block_size * live.block_size
     again = [active[0].num_computed, *(seq.num_computed - shared for seq in active[1:])]
-    return live.prices(again, num_blocks * live.block_size, num_blocks)
+    return prices(again, num_blocks * live.block_size, num_blocks)
 
 
 def _swap_out(

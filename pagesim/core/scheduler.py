@@ -100,6 +100,7 @@ class Scheduler:
         samples = [self._new_sequence(request, number) for number in range(request.num_samples)]
         self._live.requests[request.id] = samples
         if is_group(request, self.config):
+            self._live.has_groups = True
             group = SampleGroup(list(samples))
             for seq in samples:
                 seq.group = group
@@ -274,6 +275,7 @@ class Scheduler:
                     len(request.prompt),
                     request.max_tokens,
                     request.priority,
+                    int(sample > 0 and is_group(request, self.config)),
                 )
             )
         stop_at = stop_length(request, self.config)
@@ -322,7 +324,5 @@ class Scheduler:
         if self._emit is not None:
             seqs = tuple([seq.seq for seq in plan.sequences])
             blocked = plan.blocked or bool(plan.preempted)
-            num_waiting = len(live.waiting) + len(live.swapped)
-            self._emit(
-                ev.StepPlanned(plan.step, seqs, tuple(plan.counts), num_waiting, int(blocked))
-            )
+            counts = tuple(plan.counts)
+            self._emit(ev.StepPlanned(plan.step, seqs, counts, live.num_waiting, int(blocked)))

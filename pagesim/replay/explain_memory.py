@@ -27,7 +27,8 @@ def taken(event: ev.BlocksTaken, before: RunState) -> str:
 
 def _why_taken(view: SequenceView, more: int, block_size: int) -> str:
     held, tokens = len(view.table), view.tokens
-    if view.status == "running":
+    comes_back = view.forked and view.preemptions and view.written + 1 < tokens
+    if view.status == "running" and not comes_back:
         slots = held * block_size
         text = f"{view.written:,} of its {counted(slots, 'slot')} {be(view.written)} written"
         return f"{text}, and the next step needs more"

@@ -195,7 +195,7 @@ def _growth(
 
 def queue(before: RunState, num_waiting: int, *, blocked: bool) -> str:
     """What a step's plan leaves waiting, some of it on the host."""
-    on_host = min(reasons.num_swapped_units(before), num_waiting)
+    on_host = min(len(reasons.swapped(before)), num_waiting)
     text = f"{num_waiting:,} {verb(num_waiting, 'waits')}"
     if on_host == num_waiting:
         text += " on the host"

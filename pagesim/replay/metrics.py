@@ -30,6 +30,8 @@ class Metric:
     unit: Unit
     more_is_better: bool
     of: "Callable[[RunReport], float | None]"
+    windowed: bool = False
+    """A mean over the report's window, which may be another in another run."""
 
 
 def used_percent(report: "RunReport") -> float | None:
@@ -41,8 +43,12 @@ _MORE, _FEWER = True, False
 METRICS: dict[str, Metric] = {
     "throughput": Metric("requests served a second", Unit.RATE, _MORE, lambda r: r.requests_per_s),
     "output": Metric("output tokens a second", Unit.RATE, _MORE, lambda r: r.output_tokens_per_s),
-    "at-once": Metric("requests at once, mean", Unit.MEAN, _MORE, lambda r: r.mean_requests),
-    "used": Metric("share of the KV memory that holds tokens", Unit.PERCENT, _MORE, used_percent),
+    "at-once": Metric(
+        "requests at once, mean", Unit.MEAN, _MORE, lambda r: r.mean_requests, windowed=True
+    ),
+    "used": Metric(
+        "share of the KV memory that holds tokens", Unit.PERCENT, _MORE, used_percent, windowed=True
+    ),
     "preemptions": Metric("preemptions", Unit.COUNT, _FEWER, lambda r: r.num_preemptions),
     "lost": Metric("tokens lost to preemption", Unit.COUNT, _FEWER, lambda r: r.lost_tokens),
     "ttft": Metric("time to first token, median", Unit.SECONDS, _FEWER, lambda r: r.ttft_s.p50),

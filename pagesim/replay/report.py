@@ -132,7 +132,7 @@ class Meters:
         while stop and not waiting[stop - 1]:
             stop -= 1
         if not stop:
-            return Window(0, num_steps, "all steps (the queue was never full)")
+            return Window(0, num_steps, "all steps (nobody had to wait)")
         return Window(stop // 5, stop, "the steps in which requests waited, less the first 20 %")
 
 

@@ -19,7 +19,7 @@ class SequenceView:
     ``status`` is waiting, running, swapped, length, stop or abort. ``written`` counts its slots that hold, or
     are planned to hold, K and V. ``wanted`` slots were asked for. ``logprob`` is a beam's, in micro-nats.
     ``forked``: it is of a group, which moves as one.
-    ``epoch`` says which state may change it.
+    ``follows``: it forks from its request's first sample. ``epoch`` says which state may change it.
     """
 
     seq: SeqId
@@ -34,6 +34,7 @@ class SequenceView:
     wanted: int = 0
     table: list[BlockId] | range = field(default_factory=list)
     logprob: int | None = None
+    follows: bool = False
     forked: bool = False
     epoch: int = 0
 
@@ -165,6 +166,7 @@ class RunState:
             event.sample,
             event.prompt_tokens,
             event.max_tokens,
+            follows=bool(event.follows),
             epoch=self._epoch,
         )
 

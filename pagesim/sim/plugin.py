@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -75,12 +76,14 @@ def _load(place: str, what: str, form: str) -> tuple[Callable[..., Any], str]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with redirect_stdout(sys.stderr):  # standard output is pagesim's
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         raise InputError(f"{file} could not be loaded: {type(error).__name__}: {error}") from error
     found = getattr(module, name, None)
     if not callable(found):
-        raise InputError(f"{file} has no {what} {name}; write {form}")
+        lacks = f"has no {what} {name}" if found is None else f"has {name}, which cannot be called"
+        raise InputError(f"{file} {lacks}; write {form}")
     return found, name
 
 

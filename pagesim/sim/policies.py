@@ -12,9 +12,12 @@
 Knows nothing about what they decide.
 """
 
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
+from traceback import extract_tb
 from typing import NamedTuple, TypeVar
 
 from pagesim.core.errors import InputError
@@ -70,7 +73,7 @@ def order_named(name: str) -> Order:
     def checked(seq: SequenceState) -> int | tuple[int, ...]:
         value = rank(seq)
         numbers = value if isinstance(value, tuple) else (value,)
-        if not all(isinstance(number, int | float) for number in numbers):
+        if not all(isinstance(n, int | float) and n == n for n in numbers):  # and not nan
             raise InputError(
                 f"the order {name} returned {value!r} for {seq.name}; it must return a number, or a tuple of numbers "
                 "of one length"
@@ -113,7 +116,7 @@ def preempt_mode_named(name: str) -> PreemptMode:
             )
         return Way(way)
 
-    return PreemptMode(name, checked, needs_price=True)
+    return PreemptMode(name, checked)
 
 
 def parse_watermark(text: str) -> Watermark:
@@ -150,13 +153,18 @@ def _known(name: str, table: dict[str, T], what: str, signature: str) -> T | Cal
 def guarded(name: str, function: Callable[..., object]) -> Callable[..., object]:
     """The same function; an exception of it becomes one sentence."""
 
+    file = name.rpartition(":")[0]
+
     def call(*arguments: object) -> object:
         try:
-            return function(*arguments)
+            with redirect_stdout(sys.stderr):  # standard output is pagesim's
+                return function(*arguments)
         except InputError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise InputError(f"the policy {name} failed: {what}") from error
+            lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename.endswith(file)]
+            where = f" in line {lines[-1]}" if lines else ""
+            raise InputError(f"the policy {name} failed{where}: {what}") from error
 
     return call

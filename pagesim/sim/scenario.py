@@ -10,18 +10,19 @@ nothing was there to do before: steps in which nothing runs are passed over). Kn
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from pagesim.core.beam import BeamSearch, Candidate, EarlyStopping
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop
 from pagesim.core.order import FCFS
 from pagesim.core.plan import samples_due
-from pagesim.core.preempt_mode import RECOMPUTE
+from pagesim.core.preempt_mode import RECOMPUTE, SWAP
 from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
@@ -41,6 +42,7 @@ from pagesim.sim.policies import order_named, preempt_mode_named, victim_named
 from pagesim.sim.scenario_fields import Fields
 from pagesim.sim.simulate import MakeListeners, put_together
 
+T = TypeVar("T")
 MOST_BLOCKS, MOST_TOKENS, MOST_REQUESTS = 1_000_000, 1_000_000, 10_000
 
 
@@ -119,15 +121,15 @@ def load_scenario(name: str) -> Scenario:
             text = path.read_bytes()
         except OSError as error:
             raise InputError(f"{name} cannot be read: {error.strerror}") from None
-        return parse_scenario(path.name, path.stem, text)
+        return parse_scenario(path.name, path.stem, text, path.parent)
     if name not in scenario_names():
         raise InputError(f"no scenario is named {name!r}; known are {', '.join(scenario_names())}")
     text = (files("pagesim.sim") / "scenarios" / f"{name}.toml").read_bytes()
     return parse_scenario(f"{name}.toml", name, text)
 
 
-def parse_scenario(file: str, name: str, text: bytes) -> Scenario:
-    """The story that ``text`` tells. Raises InputError."""
+def parse_scenario(file: str, name: str, text: bytes, folder: Path = Path()) -> Scenario:
+    """The story that ``text`` tells; ``folder`` is where its policies' files are. Raises InputError."""
     try:
         table = tomllib.loads(text.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -140,7 +142,7 @@ def parse_scenario(file: str, name: str, text: bytes) -> Scenario:
     rules = top.table("rules")
     max_model_len = rules.whole("max_model_len", 2048, 2, MOST_TOKENS)
     settings, free_order = _memory(memory, allocator, max_model_len)
-    scheduler = _scheduler(rules, max_model_len)
+    scheduler = _scheduler(rules, max_model_len, folder, can_swap=settings.host_slots > 0)
     scripts = _Scripts()
     arrivals: list[tuple[int, Arriving]] = []
     requests = top.tables("request", MOST_REQUESTS)
@@ -213,7 +215,17 @@ def _memory(
     return settings, order
 
 
-def _scheduler(rules: Fields, max_model_len: int) -> SchedulerConfig:
+def _scheduler(
+    rules: Fields, max_model_len: int, folder: Path, *, can_swap: bool
+) -> SchedulerConfig:
+    """Policies of a file are looked for beside the story's own."""
+
+    def beside(parse: Callable[[str], T]) -> Callable[[str], T]:
+        return lambda text: parse(str(folder / text) if ":" in text else text)
+
+    preempt = rules.parsed("preempt", beside(preempt_mode_named))
+    if preempt not in (None, RECOMPUTE) and not can_swap:
+        raise rules.error("preempt", preempt.name, "recompute, unless memory.host_blocks is there")
     config = SchedulerConfig(
         max_num_seqs=rules.whole("max_num_seqs", 256, 1, MOST_TOKENS),
         max_tokens_per_step=rules.whole("max_tokens_per_step", MOST_TOKENS, 1, MOST_TOKENS),
@@ -222,9 +234,9 @@ def _scheduler(rules: Fields, max_model_len: int) -> SchedulerConfig:
         long_prefill_chunk=rules.whole("long_prefill_chunk", 0, 0, MOST_TOKENS),
         watermark_blocks=rules.whole("watermark_blocks", 0, 0, MOST_BLOCKS),
         watermark_always=rules.flag("watermark_always", default=False),
-        order=rules.parsed("order", order_named) or FCFS,
-        victim=rules.parsed("victim", victim_named),
-        preempt=rules.parsed("preempt", preempt_mode_named) or RECOMPUTE,
+        order=rules.parsed("order", beside(order_named)) or FCFS,
+        victim=rules.parsed("victim", beside(victim_named)),
+        preempt=preempt or (SWAP if can_swap else RECOMPUTE),
         fork_samples=rules.flag("fork_samples", default=True),
     )
     rules.finish()
@@ -240,6 +252,9 @@ def _request(entry: Fields, scripts: _Scripts) -> Request:
         raise entry.error("samples", samples, "nothing: beams says how many there are")
     prompt = entry.tokens("prompt", scripts.words, scripts.fresh)
     stop_ids = frozenset(entry.words("stop", scripts.token_of))
+    for only in ("beam_script", "length_penalty", "early_stopping"):
+        if not width and entry.has(only):
+            raise entry.error(only, "this", "only beside beams, which says how many there are")
     beam = _beam_search(entry, name, width, stop_ids, scripts) if width else None
     if beam is not None:
         known = entry.whole("outputs", len(scripts.beams[name].steps), 1, MOST_TOKENS)

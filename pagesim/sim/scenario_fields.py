@@ -35,7 +35,14 @@ class Fields:
         """Raises InputError for a field that is not known here."""
         for field in self._table:
             if field not in self._asked:
-                raise self.error(field, "an unknown field", f"one of {', '.join(self._asked)}")
+                where = f"{self._place}.{field}" if self._place else field
+                known = ", ".join(self._asked)
+                raise InputError(
+                    f"{self._file}, {where}: there is no such field; known are {known}"
+                )
+
+    def has(self, field: str) -> bool:
+        return field in self._table
 
     def whole(self, field: str, default: int, least: int, most: int) -> int:
         value = self._value(field, default)

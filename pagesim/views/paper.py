@@ -93,11 +93,16 @@ def sharing_table(savings: Sequence[Saving]) -> RenderableType:
         row = [s for s in savings if (s.dataset, s.is_beam) == (dataset, is_beam)]
         table.add_row(
             f"{NAMES[dataset]}, {'beams' if is_beam else 'parallel samples'}",
-            *[f"{100 * saving.saved:.1f} %" for saving in row],
+            *[_marked(100 * saving.saved, low, high) for saving in row],
             f"{low:g} to {high:g} %",
         )
     title = "Section 6.3: blocks saved by sharing, of the blocks without it"
     return Group(Text(title, "bold"), table)
+
+
+def _marked(percent: float, low: float, high: float) -> str:
+    """With a star where it is outside the printed range."""
+    return f"{percent:.1f} %{' ' if low <= round(percent, 1) <= high else '*'}"
 
 
 def claim_list(claims: Claims) -> Table:

@@ -55,8 +55,13 @@ class Queues(JupyterMixin):
 
 
 def waiting_views(state: RunState) -> list[SequenceView]:
-    """Waiting sequences, in order of submission."""
-    return [view for view in state.sequences.values() if view.status == "waiting"]
+    """Waiting sequences, in order of submission; not those that fork from one that runs already."""
+    started = {state.sequences[seq].request for seq in state.running}
+    return [
+        view
+        for view in state.sequences.values()
+        if view.status == "waiting" and not (view.follows and view.request in started)
+    ]
 
 
 def divided(room: int, first: int, second: int) -> tuple[int, int]:

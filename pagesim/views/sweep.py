@@ -12,7 +12,16 @@ from rich.text import Text
 
 from pagesim.replay.metrics import Metric
 from pagesim.views.glyphs import clean
-from pagesim.views.sweep_table import BEST, Heading, SweepRow, SweepTable, best_rows, shown
+from pagesim.views.sweep_table import (
+    APART,
+    BEST,
+    Heading,
+    SweepRow,
+    SweepTable,
+    best_rows,
+    other_windows,
+    shown,
+)
 
 
 class SweepScreen(JupyterMixin):
@@ -63,9 +72,15 @@ def closing(
 
 def _legend(rows: Sequence[SweepRow]) -> str:
     """What the columns mean that do not say it themselves."""
-    windows = dict.fromkeys(row.report.window.why for row in rows if row.report is not None)
-    over = f" At once and used are means over {'; or over '.join(windows)}." if windows else ""
+    reports = [row.report for row in rows]
+    apart = other_windows(reports)
+    windows = dict.fromkeys(
+        report.window.why for at, report in enumerate(reports) if report and at not in apart
+    )
+    over = f" At once and used are means over {'; or over '.join(windows)}" if windows else ""
+    over += f", with {APART} over all steps, as nobody had to wait: not compared" if apart else ""
+    over += "." if over else ""
     return (
         f"{BEST} the best of its column. p50: half were as quick or quicker; p99: 99 of 100 were. "
-        f"lost: computed tokens that preemption threw away.{over}"
+        f"lost: computed tokens that preemption threw away. Rows that refused more are not compared.{over}"
     )

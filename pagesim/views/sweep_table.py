@@ -19,6 +19,7 @@ from pagesim.views.figures import NOT_KNOWN, format_durations, format_mean, form
 from pagesim.views.glyphs import clean, glyphs_of
 
 BEST = "*"
+APART = "~"
 BEST_STYLE = Style(bold=True, color="#00966b")
 MOST_OF_A_VALUE = 28
 LEAST_OF_A_SENTENCE = 24
@@ -116,7 +117,10 @@ class SweepTable(JupyterMixin):
 
 
 def best_rows(metric: Metric, reports: Sequence[RunReport | None]) -> list[int]:
-    """The numbers of the rows that are best in ``metric``, in order; none where no row has a figure."""
+    """The numbers of the rows that are best in ``metric``, in order; none where no row has a figure.
+
+    Rows that refused more than others are not compared: serving half the work is no feat.
+    """
     known = {
         at: value
         for at, report in enumerate(reports)
@@ -124,8 +128,27 @@ def best_rows(metric: Metric, reports: Sequence[RunReport | None]) -> list[int]:
     }
     if not known:
         return []
-    best = (max if metric.more_is_better else min)(known.values())
-    return [at for at, value in known.items() if value == best]
+    fewest = min(report.num_refused for report in reports if report is not None)
+    apart = set(other_windows(reports)) if metric.windowed else set()
+    fair = {
+        at: value
+        for at, value in known.items()
+        if _refused(reports[at]) == fewest and at not in apart
+    }
+    best = (max if metric.more_is_better else min)((fair or known).values())
+    return [at for at, value in (fair or known).items() if value == best]
+
+
+def other_windows(reports: Sequence[RunReport | None]) -> list[int]:
+    """Rows whose means are over all steps, since nobody had to wait, where those of others are not."""
+    whys = {at: report.window.why for at, report in enumerate(reports) if report is not None}
+    if len(set(whys.values())) < 2:
+        return []
+    return [at for at, why in whys.items() if why.startswith("all steps")]
+
+
+def _refused(report: RunReport | None) -> int:
+    return 0 if report is None else report.num_refused
 
 
 def shown(metric: Metric, values: Sequence[float | None]) -> list[str]:
@@ -169,6 +192,10 @@ def _columns(
         cells = [together[at * count : (at + 1) * count] for at in range(len(metrics))]
     else:
         cells = [shown(metric, column) for metric, column in zip(metrics, values, strict=True)]
+    for at in other_windows(reports):
+        for metric, column in zip(metrics, cells, strict=True):
+            if metric.windowed:
+                column[at] = APART + column[at]
     return tuple(
         _Column(heading, tuple(texts), _marks(texts, best_rows(metric, reports)))
         for (heading, _), metric, texts in zip(titled, metrics, cells, strict=True)
