@@ -19,6 +19,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-all: lint
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt transformers
 	PAGESIM_EXAMPLES=more $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(DEV_STAMP)

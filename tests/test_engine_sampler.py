@@ -17,6 +17,7 @@ from pagesim.engine.sampler import (
     draw,
     kept,
     logprobs,
+    relative_weights,
     sample,
     top_candidates,
     top_logprobs,
@@ -42,60 +43,93 @@ def naive_kept(logits, wanted):
     """One token after the other, in double precision: those that may be drawn, with their probabilities."""
     scaled = [value / wanted.temperature for value in logits.tolist()]
     left = {token: math.exp(value - max(scaled)) for token, value in enumerate(scaled)}
-    left = {token: weight for token, weight in left.items() if weight >= wanted.min_p * (1 - 1e-9)}
+    left = {token: weight for token, weight in left.items() if weight >= wanted.min_p}
     ranked = sorted(left, key=lambda token: (-scaled[token], token))
     ranked = ranked[: wanted.top_k] if wanted.top_k else ranked
     total, together, chosen = sum(left[token] for token in ranked), 0.0, []
     for token in ranked:
-        if wanted.top_p < 1 and chosen and together >= wanted.top_p * total * (1 - 1e-6):
+        if wanted.top_p < 1 and chosen and together >= wanted.top_p * total * (1 - 1e-12):
             break
         chosen.append(token)
         together += left[token]
     return {token: left[token] / together for token in sorted(chosen)}
 
 
+def weights_of(logits, wanted):
+    return relative_weights(logits, wanted.temperature)
+
+
 @examples(300, 5000)
 @given(rows, params)
 def test_the_filters_keep_what_a_plain_loop_keeps(logits, wanted):
-    tokens, probabilities = kept(logits, wanted)
-    expected = naive_kept(logits, wanted)
-    assert tokens.tolist() == list(expected)
-    assert probabilities.tolist() == pytest.approx(list(expected.values()), rel=1e-4)
+    assert kept(weights_of(logits, wanted), wanted).tolist() == list(naive_kept(logits, wanted))
+
+
+@examples(12, 200)
+@given(st.integers(0, 2**31), st.floats(0.1, 5), params)
+def test_the_filters_on_a_large_vocabulary(seed, spread, wanted):
+    logits = torch.randn(3000, generator=torch.Generator().manual_seed(seed)) * spread
+    assert kept(weights_of(logits, wanted), wanted).tolist() == list(naive_kept(logits, wanted))
+
+
+def test_each_filter_works_on_what_the_one_before_left():
+    weights = torch.tensor([8.0, 8.0, 4.0, 4.0, 2.0, 2.0, 1.0, 1.0]).double().numpy() / 8
+    alone = SamplingParams(temperature=1.0, top_p=0.5)
+    assert kept(weights, alone).tolist() == [0, 1], "15 of 30"
+    assert kept(weights, replace(alone, top_k=2)).tolist() == [0], "8 of 16"
+    assert kept(weights, replace(alone, min_p=0.75)).tolist() == [0], "8 of 16"
+    assert kept(weights, replace(alone, min_p=0.5, top_k=3)).tolist() == [0, 1], "10 of 20"
 
 
 @examples(200, 3000)
 @given(rows, params)
 def test_laws_of_the_filters(logits, wanted):
     alone = SamplingParams(temperature=wanted.temperature)
-    whole = (logits / wanted.temperature).double().softmax(dim=0)
+    weights = weights_of(logits, wanted)
+    whole = weights / weights.sum()
+    assert whole == pytest.approx((logits / wanted.temperature).double().softmax(dim=0).numpy())
 
     def tokens_of(**only):
-        return kept(logits, replace(alone, **only))[0]
+        return kept(weights, replace(alone, **only))
 
     nucleus = whole[tokens_of(top_p=wanted.top_p)]
-    assert nucleus.sum() >= wanted.top_p - 1e-5, "they have the mass"
-    assert nucleus.sum() - nucleus.min() < wanted.top_p + 1e-5, "and none could be left out"
-    assert nucleus.min() >= whole.sort(descending=True).values[len(nucleus) - 1] - 1e-9
-    likely = whole[tokens_of(min_p=wanted.min_p)]
-    assert likely.min() >= wanted.min_p * whole.max() * (1 - 1e-5)
-    assert len(likely) == int((whole >= wanted.min_p * whole.max() * (1 - 1e-7)).sum())
+    assert nucleus.sum() >= wanted.top_p - 1e-9, "they have the mass"
+    assert nucleus.sum() - nucleus.min() < wanted.top_p + 1e-9, "and none could be left out"
+    assert nucleus.min() >= sorted(whole, reverse=True)[len(nucleus) - 1] - 1e-12
+    likely = tokens_of(min_p=wanted.min_p)
+    assert likely.tolist() == [t for t, p in enumerate(whole) if p >= wanted.min_p * whole.max()]
     if wanted.top_k is not None:
         assert len(tokens_of(top_k=wanted.top_k)) == min(wanted.top_k, len(logits))
-    tokens, probabilities = kept(logits, wanted)
-    assert int(logits.argmax()) in tokens.tolist(), "the likeliest always stays"
-    assert float(probabilities.sum()) == pytest.approx(1, abs=1e-5)
+    tokens = kept(weights, wanted).tolist()
+    assert int(logits.argmax()) in tokens, "the likeliest always stays"
     for one in ({"top_k": wanted.top_k}, {"min_p": wanted.min_p}):
-        assert set(tokens.tolist()) <= set(tokens_of(**one).tolist())
+        assert set(tokens) <= set(tokens_of(**one).tolist())
 
 
 @examples(100, 1000)
 @given(rows, params, st.floats(0, 1, exclude_max=True))
-def test_what_is_drawn_was_kept(logits, wanted, chance):
-    tokens, probabilities = kept(logits, wanted)
-    token = int(draw(logits, wanted, chance))
-    at = tokens.tolist().index(token)
-    assert probabilities[:at].double().sum() <= chance + 1e-5
-    assert probabilities[: at + 1].double().sum() >= chance - 1e-5
+def test_what_is_drawn_was_kept_and_lies_at_its_chance(logits, wanted, chance):
+    weights = weights_of(logits, wanted)
+    probabilities = naive_kept(logits, wanted)
+    token = draw(weights, wanted, chance)
+    before = sum(p for other, p in probabilities.items() if other < token)
+    assert before - 1e-9 <= chance <= before + probabilities[token] + 1e-9
+
+
+def test_a_token_has_its_share_of_the_chances():
+    logits = torch.tensor([0.0, -math.inf, 0.0, 0.0, 0.0])
+    wanted = SamplingParams(temperature=1.0)
+    chances = [0.0, 0.125, 0.25, 0.5, 0.625, 0.75, 1 - 2**-53]
+    drawn = [draw(weights_of(logits, wanted), wanted, chance) for chance in chances]
+    assert drawn == [0, 0, 2, 3, 3, 4, 4]
+
+
+def test_what_cannot_happen_is_never_drawn():
+    logits = torch.tensor([-math.inf, 0.0, -math.inf, 1.0, -math.inf])
+    wanted = SamplingParams(temperature=1.0, top_p=0.999)
+    for each in (wanted, replace(wanted, top_p=1.0), replace(wanted, top_k=5)):
+        for chance in (0.0, 0.2, 0.5, 1 - 2**-53):
+            assert draw(weights_of(logits, each), each, chance) in (1, 3)
 
 
 @examples(60, 500)

@@ -2,13 +2,15 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
+from itertools import pairwise
 
 import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_model import BASE, random_tensors, write_gguf
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Engine
 
 from pagesim.core.errors import InputError
 from pagesim.engine.chat import ChatTemplate
@@ -17,9 +19,6 @@ from pagesim.engine.gguf_file import open_gguf
 from pagesim.engine.gguf_tokenizer import WORDS, tokenizer_from_gguf
 from pagesim.engine.hf_tokenizer import tokenizer_from_hf
 from pagesim.engine.tokenizer import ByteTokenizer, byte_level_characters
-
-import tokenizers  # isort: skip
-from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers  # isort: skip
 
 CORPUS = [
     "The quick brown fox jumps over the lazy dog. It's 12345 o'clock, isn't it?",
@@ -61,7 +60,7 @@ def words(kind):
 
 def trained(kind="smollm"):
     """The library's own tokenizer, with a small vocabulary learnt from a few lines."""
-    engine = tokenizers.Tokenizer(models.BPE())
+    engine = Engine(models.BPE())
     engine.pre_tokenizer = words(kind)
     if kind == "qwen2":
         engine.normalizer = normalizers.NFC()
@@ -125,6 +124,22 @@ def test_both_kinds_of_files_give_the_librarys_tokens(tmp_path, kind):
             assert tokenizer.encode(text) == expected, text
             assert tokenizer.decode(expected) == engine.decode(expected, skip_special_tokens=True)
             assert tokenizer.eos_ids == (1,)
+
+
+def test_llama_3_takes_a_word_that_is_a_token_as_it_is(tmp_path):
+    """Its ``tokenizer.json`` says ``ignore_merges``: merging alone would not lead there."""
+
+    def edit(writer):
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre(kind)
+        writer.add_token_list(["a", "b", "c", "ab", "bc", "abc"])
+        writer.add_token_merges(["b c"])
+        writer.add_add_bos_token(False)
+
+    tokens = {}
+    for kind in ("llama-bpe", "qwen2"):
+        tokens[kind] = from_gguf(tmp_path, edit).encode("abc")
+    assert tokens == {"llama-bpe": [5], "qwen2": [0, 4]}
 
 
 def test_kinds_cut_numbers_differently():
@@ -255,7 +270,8 @@ def sentence_piece_fields(*, prefix=True):
     pieces = ["▁t", "he", "▁the", "er", "in", "▁a", "re", "▁the" + "re", "an", "▁an", "▁▁", "it"]
     letters = sorted(set("▁abcdefghijklmnopqrstuvwxyz.,'"))
     tokens = ["<unk>", "<s>", "</s>", *bytes_of_their_own, *pieces, *letters]
-    scores = [0.0] * 259 + [-float(rank) for rank in range(len(pieces) + len(letters))]
+    ranks = [7, 8, 0, 2, 1, 9, 11, 3, 4, 10, 5, 6]  # another order than the ids'
+    scores = [0.0] * 259 + [-float(rank) for rank in (*ranks, *range(12, 12 + len(letters)))]
     kinds = [2, 3, 3, *[6] * 256, *[1] * (len(pieces) + len(letters))]
 
     def edit(writer):
@@ -275,9 +291,7 @@ def naive_sentence_piece(text, tokens, scores):
     ids = {token: index for index, token in enumerate(tokens)}
     parts = list(text)
     while True:
-        joined = [
-            (ids.get(a + b), at) for at, (a, b) in enumerate(zip(parts, parts[1:], strict=False))
-        ]
+        joined = [(ids.get(a + b), at) for at, (a, b) in enumerate(pairwise(parts))]
         known = [(-scores[token], at) for token, at in joined if token is not None]
         if not known:
             break
@@ -294,7 +308,7 @@ def naive_sentence_piece(text, tokens, scores):
 def test_sentence_piece_from_scores(tmp_path, prefix):
     edit, tokens, scores = sentence_piece_fields(prefix=prefix)
     tokenizer = from_gguf(tmp_path, edit, replace(CONFIG, bos_id=1, eos_ids=(2,)))
-    for text in ("there is an ant", "  the other, rather", "größe 🙂", "a</s>b", " x"):
+    for text in ("there is an ant", "her where", "  the other, rather", "größe 🙂", "a</s>b", " x"):
         plain = text.replace("</s>", "")
         written = ("▁" if prefix else "") + plain.replace(" ", "▁")
         ids = tokenizer.encode(plain)
@@ -310,7 +324,7 @@ def test_sentence_piece_from_scores(tmp_path, prefix):
 def test_a_sentence_piece_folder_reads_like_the_library(tmp_path):
     vocabulary = {"<unk>": 0, "<s>": 1, "</s>": 2, "▁": 3, "a": 4, "b": 5, "▁a": 6}
     vocabulary |= {f"<0x{byte:02X}>": 7 + byte for byte in range(256)}
-    engine = tokenizers.Tokenizer(
+    engine = Engine(
         models.BPE(vocabulary, [("▁", "a")], unk_token="<unk>", fuse_unk=True, byte_fallback=True)
     )
     engine.normalizer = normalizers.Sequence(
@@ -444,17 +458,14 @@ def test_what_templates_may_use():
 )
 def test_gguf_tokenizers_that_are_refused(tmp_path, change, sentence):
     def edit(writer):
-        gguf_fields(ENGINES["smollm"], "smollm")(writer)
-        ignoring = SimpleNamespace(kv_data=writer.kv_data)
-        for fields in ignoring.kv_data:
-            for name in ("model", "pre", "tokens", "merges"):
-                kept = fields.pop(f"tokenizer.ggml.{name}", None)
-                known[name] = kept or known.get(name)
         change(writer)
-        for name, value in known.items():
-            writer.kv_data[-1].setdefault(f"tokenizer.ggml.{name}", value)
+        chosen = dict(writer.kv_data[-1])
+        for name in chosen:
+            if name.startswith("tokenizer.ggml.") and "token_id" not in name:
+                del writer.kv_data[-1][name]
+        gguf_fields(ENGINES["smollm"], "smollm")(writer)
+        writer.kv_data[-1].update(chosen)
 
-    known = {}
     with pytest.raises(InputError) as caught:
         from_gguf(tmp_path, edit)
     assert sentence in str(caught.value)
@@ -471,10 +482,10 @@ def test_folders_whose_tokenizers_are_refused(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(InputError, match="was it downloaded whole"):
         tokenizer_from_hf(tmp_path, CONFIG)
-    odd = tokenizers.Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    odd = Engine(models.WordLevel({"a": 0}, unk_token="a"))
     odd.decoder = decoders.WordPiece()
     with pytest.raises(InputError, match="a decoder of type WordPiece is not supported"):
         from_hf(tmp_path, odd)
+    ENGINES["smollm"].save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(InputError, match="has 401 tokens and the model 300"):
-        ENGINES["smollm"].save(str(tmp_path / "tokenizer.json"))
         tokenizer_from_hf(tmp_path, replace(CONFIG, vocab_size=300))

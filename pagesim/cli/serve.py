@@ -164,20 +164,16 @@ def _run(
 def _serve_http(
     options: opt.EngineOptions, opened: "OpenedModel", host: str, port: int, log: Path | None
 ) -> None:
-    from pagesim.engine.needs import need_modules
-
-    need_modules("starlette", "uvicorn", "prometheus_client")
-    from pagesim.engine.http import run_server
-    from pagesim.engine.session import build_memory
+    from pagesim.engine.http.metrics import EngineMetrics
+    from pagesim.engine.http.server import serve_http
+    from pagesim.engine.session import Session, build_memory
+    from pagesim.sim.simulate import emit_to
 
     settings = opt.settings_for(options, opened)
     geometry = build_memory(settings).geometry
+    metrics = EngineMetrics()
     with opt.log_of(log, geometry, settings, model=options.model) as writer:
-        run_server(
-            opened,
-            settings,
-            model_name=options.model,
-            host=host,
-            port=port,
-            emit=None if writer is None else writer.apply,
-        )
+        emit = emit_to([metrics] if writer is None else [metrics, writer])
+        session = Session(opened, settings, emit)
+        serve_http(session, opened, metrics, model_name=options.model, host=host, port=port)
+        session.end()

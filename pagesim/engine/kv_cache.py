@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import torch
+from pagesim_kernels.huge_pages import empty_pool
 
 from pagesim.core.copies import hazard_free_batches
 from pagesim.core.types import Copy, Geometry
@@ -30,7 +31,12 @@ class KVCache:
         self.geometry = geometry
         shape = (geometry.block_size, num_kv_heads, head_dim)
         num_blocks, on_host = geometry.num_blocks, geometry.num_host_blocks
-        self.device_kv = torch.zeros(num_layers, 2, num_blocks, *shape, dtype=dtype, device=device)
+        whole = (num_layers, 2, num_blocks, *shape)
+        self.device_kv = (
+            torch.zeros(whole, dtype=dtype, device=device)
+            if torch.device(device).type != "cpu"
+            else empty_pool(whole, dtype)  # in huge pages: blocks lie scattered
+        )
         pin = self.device_kv.is_cuda and on_host > 0  # else the copies could not run beside the GPU
         self.host_kv = torch.zeros(num_layers, 2, on_host, *shape, dtype=dtype, pin_memory=pin)
 

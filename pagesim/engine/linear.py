@@ -20,7 +20,6 @@ class Linear:
     """``weight`` (outputs, inputs), ``bias`` (outputs,) or None; neither may change afterwards."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
-        self.num_outputs = weight.shape[0]
         self._bias = bias
         self._packed = weight.device.type == "cpu" and weight.dtype == torch.float32 and _can_pack()
         self._weight = _pack(weight) if self._packed else weight
@@ -29,8 +28,6 @@ class Linear:
         """(tokens, inputs) -> (tokens, outputs)."""
         if not self._packed:
             return functional.linear(x, self._weight, self._bias)
-        if not x.shape[0]:
-            return x.new_empty((0, self.num_outputs))
         return _multiply(x, self._weight, self._bias)
 
 
@@ -47,10 +44,12 @@ def _multiply(x: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) 
 @cache
 def _can_pack() -> bool:
     """Whether this torch can, tried out once: the functions are torch's private ones."""
-    x, weight = torch.ones(3, 16), torch.ones(8, 16)
+    x, nothing, weight = torch.ones(3, 16), torch.ones(0, 16), torch.ones(8, 16)
     try:
         if not torch._C._has_mkldnn:
             return False
-        return bool((_multiply(x, _pack(weight), None) == 16).all())
+        packed = _pack(weight)
+        right = bool((_multiply(x, packed, None) == 16).all())
+        return right and _multiply(nothing, packed, None).shape == (0, 8)
     except (AttributeError, RuntimeError):
         return False

@@ -10,15 +10,18 @@ are those of the model itself, before temperature and filters, as vLLM V1 and Op
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from math import log
 from struct import pack
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from pagesim.core.beam import MICRO_NATS_PER_NAT, Candidate
 from pagesim.engine.sampling_params import SamplingParams
 
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
 LEAST_LOGPROB = -(2**52)
 """Micro-nats of what cannot happen."""
 
@@ -42,11 +45,12 @@ def sample(logits: torch.Tensor, draws: Sequence[Draw]) -> list[int]:
     assert len(logits) == len(draws), f"{len(draws)} draws from {len(logits)} rows of logits"
     if not draws:
         return []
-    tokens = logits.argmax(dim=-1)  # (n,); of equals the lowest id
+    tokens: list[int] = logits.argmax(dim=-1).tolist()  # of equals the lowest id
     for row, (params, number, output) in enumerate(draws):
         if not params.is_greedy:
-            tokens[row] = draw(logits[row], params, uniform(params.seed, number, output))
-    return [int(token) for token in tokens.tolist()]
+            weights = relative_weights(logits[row], params.temperature)
+            tokens[row] = draw(weights, params, uniform(params.seed, number, output))
+    return tokens
 
 
 def uniform(seed: int, number: int, output: int) -> float:
@@ -55,48 +59,53 @@ def uniform(seed: int, number: int, output: int) -> float:
     return (int.from_bytes(digest, "little") >> 11) / 2**53
 
 
-def draw(logits: torch.Tensor, params: SamplingParams, chance: float) -> torch.Tensor:
-    """The token at ``chance`` (0 to below 1) of the probability, by id: ``logits`` (vocab,) -> () int64.
+def draw(weights: Floats, params: SamplingParams, chance: float) -> int:
+    """The token at ``chance`` (0 to below 1) of the probability that is kept, by id: ``weights`` (vocab,).
 
     By id and not by rank, since two tokens that are nearly equal may swap ranks when a batch is computed in
     another order; their ids stay.
     """
-    tokens, probabilities = kept(logits, params)
-    sums = probabilities.double().cumsum(dim=0)  # (kept,)
-    at = torch.searchsorted(sums, chance * sums[-1:], right=True)  # (1,)
-    return tokens[at.clamp(max=len(tokens) - 1)[0]]
+    tokens = kept(weights, params)
+    sums = weights[tokens].cumsum()  # (kept,)
+    return int(tokens[np.searchsorted(sums, chance * sums[-1], side="right")])
 
 
-def kept(logits: torch.Tensor, params: SamplingParams) -> tuple[torch.Tensor, torch.Tensor]:
-    """The tokens that may be drawn, by id, and their probabilities, which sum to 1: 2 x (kept,)."""
-    scaled = logits / params.temperature  # (vocab,)
-    tokens = _not_hopeless(scaled, params)  # (few,) by id
-    if len(tokens) == len(scaled) and params.top_k is None and params.top_p == 1:
-        return tokens, scaled.softmax(dim=0)
-    values, order = scaled[tokens].sort(
-        descending=True, stable=True
-    )  # best first, of equals the lowest id
+def relative_weights(logits: torch.Tensor, temperature: float) -> Floats:
+    """Probabilities times some factor, so that the likeliest token has 1: (vocab,) -> (vocab,)."""
+    row = logits.cpu().numpy().astype(np.float64)
+    weights: Floats = np.exp((row - row.max()) / temperature)
+    return weights
+
+
+def kept(weights: Floats, params: SamplingParams) -> Ids:
+    """The tokens that may be drawn, by id: ``weights`` (vocab,) with 1 for the likeliest -> (kept,)."""
+    tokens: Ids = np.flatnonzero(weights >= params.min_p)
+    if params.top_k is None and params.top_p == 1:
+        return tokens
+    total = weights[tokens].sum()
+    tokens = _best_among(tokens, weights, params, total)
+    order = np.argsort(-weights[tokens], kind="stable")  # best first, of equals the lowest id
+    ranked = tokens[order]
     if params.top_k is not None:
-        values = values[: params.top_k]
+        ranked = ranked[: params.top_k]
+        total = weights[ranked].sum()
     if params.top_p < 1:
-        probabilities = values.softmax(dim=0)
-        before = probabilities.cumsum(dim=0) - probabilities  # what better tokens have together
-        values = values[: max(1, int((before < params.top_p).sum()))]
-    tokens, by_id = tokens[order[: len(values)]].sort()
-    return tokens, values.softmax(dim=0)[by_id]
+        sums = weights[ranked].cumsum()
+        ranked = ranked[: int(np.searchsorted(sums, params.top_p * total)) + 1]
+    return np.sort(ranked)
 
 
-def _not_hopeless(scaled: torch.Tensor, params: SamplingParams) -> torch.Tensor:
-    """Ids of all that min-p keeps and that can be among top-k or top-p, so that few need to be sorted."""
-    least = -torch.inf
-    if params.min_p > 0:
-        least = float(scaled.max()) + log(params.min_p)
-    if params.top_k is not None and params.top_k < len(scaled):
-        least = max(least, float(scaled.topk(params.top_k).values[-1]))
-    elif params.top_p < 1 and params.min_p == 0:
-        # Tokens less likely than this have less than 1 - top_p together: the others reach top_p without them.
-        least = float(scaled.logsumexp(dim=0)) + log((1 - params.top_p) / len(scaled)) - 1e-3
-    return (scaled >= least).nonzero()[:, 0]
+def _best_among(tokens: Ids, weights: Floats, params: SamplingParams, total: float) -> Ids:
+    """Fewer tokens, if top-k or top-p will keep none but these: sorting a whole vocabulary takes milliseconds."""
+    for least in (1e-3, 1e-6):
+        few = tokens[weights[tokens] >= least]
+        if params.top_k is not None:
+            enough = len(few) >= params.top_k
+        else:
+            enough = bool(weights[few].sum() >= params.top_p * total)
+        if enough:
+            return few
+    return tokens
 
 
 def logprobs(logits: torch.Tensor, tokens: Sequence[int]) -> list[float]:
@@ -110,8 +119,8 @@ def top_logprobs(logits: torch.Tensor, count: int) -> list[tuple[TokenLogprob, .
     """The ``count`` likeliest tokens of each row, best first, of equals the lowest id; all of a smaller vocabulary."""
     nats = logits.log_softmax(dim=-1)  # (n, vocab)
     return [
-        tuple([TokenLogprob(token, float(row[token])) for token in _best(row, count)])
-        for row in nats
+        tuple([TokenLogprob(token, float(row[token])) for token in best])
+        for row, best in _best(nats, count)
     ]
 
 
@@ -120,16 +129,20 @@ def top_candidates(logits: torch.Tensor, count: int) -> list[tuple[Candidate, ..
     nats = logits.double().log_softmax(dim=-1)  # (n, vocab)
     micro_nats = (nats * MICRO_NATS_PER_NAT).round().clamp(LEAST_LOGPROB, 0).long()
     return [
-        tuple([Candidate(token, int(row[token])) for token in _best(row, count)])
-        for row in micro_nats
+        tuple([Candidate(token, int(row[token])) for token in best])
+        for row, best in _best(micro_nats, count)
     ]
 
 
-def _best(values: torch.Tensor, count: int) -> list[int]:
-    """Ids of the ``count`` greatest, greatest first, of equals the lowest id: ``values`` (vocab,)."""
+def _best(values: torch.Tensor, count: int) -> list[tuple[npt.NDArray[np.generic], list[int]]]:
+    """Each row of ``values`` (n, vocab), and the ids of its ``count`` greatest, of equals the lowest id."""
+    count = min(count, values.shape[1])
     if count < 1:
-        return []
-    least = values.topk(min(count, len(values))).values[-1]
-    ids = (values >= least).nonzero()[:, 0]  # perhaps more than count, where there are equals
-    order = values[ids].sort(descending=True, stable=True).indices
-    return [int(token) for token in ids[order][:count].tolist()]
+        return [(row, []) for row in values.cpu().numpy()]
+    least = values.topk(count).values[:, -1].tolist()
+    found = []
+    for row, enough in zip(values.cpu().numpy(), least, strict=True):
+        ids = np.flatnonzero(row >= enough)  # perhaps more than count, where there are equals
+        order = np.argsort(-row[ids], kind="stable")
+        found.append((row, ids[order][:count].tolist()))
+    return found

@@ -243,11 +243,12 @@ def hf_fields(config, family="llama"):
         "rms_norm_eps": config.rms_norm_eps,
         "rope_theta": config.rope_theta,
         "tie_word_embeddings": config.tie_embeddings,
-        "attention_bias": config.attention_bias,
         "sliding_window": config.sliding_window,
         "eos_token_id": list(config.eos_ids),
         "bos_token_id": config.bos_id,
     }
+    if family != "qwen2":  # has biases always, and no field for them
+        fields["attention_bias"] = config.attention_bias
     if isinstance(config.rope_scaling, Llama3Scaling):
         fields["rope_scaling"] = {
             "rope_type": "llama3",
