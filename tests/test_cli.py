@@ -285,7 +285,11 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "requests"), [("azure2023_conv.csv.gz", 19_366), ("azure2023_code.csv.gz", 8_819)]
+    ("name", "requests"),
+    [
+        pytest.param("azure2023_conv.csv.gz", 19_366, marks=pytest.mark.slow),
+        ("azure2023_code.csv.gz", 8_819),
+    ],
 )
 def test_a_whole_azure_hour_is_served_by_all_four(name: str, requests: int) -> None:
     words = ["--model", "llama-2-7b", "--gpu", "a100-80gb", "--json"]
@@ -298,6 +302,7 @@ def test_a_whole_azure_hour_is_served_by_all_four(name: str, requests: int) -> N
         assert report["num_refused"] == 0
 
 
+@pytest.mark.slow
 def test_the_mooncake_hour_finds_prefixes() -> None:
     path = shared_file("data/mooncake_conversation.jsonl.gz")
     words = ["--model", "llama-3.1-8b", "--gpu", "h100", "--tensor-parallel", "4", "--json"]

@@ -209,6 +209,7 @@ def test_the_tiny_model_is_the_same_in_every_process():
     ("change", "sentence"),
     [
         ({"num_layers": 0}, "num_layers is 0; it must be at least 1"),
+        ({"num_layers": 2**40}, "the model has 1,099,511,627,776 layers; 10,000 is the most"),
         ({"num_heads": 3}, "3 query heads on 2 KV heads; the query heads must be a multiple"),
         ({"head_dim": 7}, "head size is 7; rotary embedding turns pairs, so it must be even"),
         ({"rms_norm_eps": 0.0}, "rms_norm_eps is 0.0 and its rope_theta 100.0; both must be above"),

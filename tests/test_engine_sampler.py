@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from examples import examples
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tiny_model import torch
 
@@ -48,7 +48,9 @@ def naive_kept(logits, wanted):
     ranked = ranked[: wanted.top_k] if wanted.top_k else ranked
     total, together, chosen = sum(left[token] for token in ranked), 0.0, []
     for token in ranked:
-        if wanted.top_p < 1 and chosen and together >= wanted.top_p * total * (1 - 1e-12):
+        short = wanted.top_p - together / total
+        assume(abs(short) > 1e-9 or short == 0)  # else the order of a sum decides
+        if wanted.top_p < 1 and chosen and short <= 0:
             break
         chosen.append(token)
         together += left[token]
@@ -65,7 +67,7 @@ def test_the_filters_keep_what_a_plain_loop_keeps(logits, wanted):
     assert kept(weights_of(logits, wanted), wanted).tolist() == list(naive_kept(logits, wanted))
 
 
-@examples(12, 200)
+@examples(12, 60)
 @given(st.integers(0, 2**31), st.floats(0.1, 5), params)
 def test_the_filters_on_a_large_vocabulary(seed, spread, wanted):
     logits = torch.randn(3000, generator=torch.Generator().manual_seed(seed)) * spread

@@ -384,7 +384,7 @@ def test_every_fault_of_a_gguf_file_is_named_at_once(tmp_path):
 def test_a_gguf_file_may_be_cut_off_anywhere(tmp_path):
     path = write_gguf(tmp_path / "model.gguf", BASE, random_tensors(BASE))
     data = path.read_bytes()
-    cuts = range(0, len(data), 1 if MORE else 97)
+    cuts = range(0, len(data), 11 if MORE else 97)
     for length in (*cuts, len(data) - 200):
         path.write_bytes(data[:length])
         sentence = refused(open_gguf, path)

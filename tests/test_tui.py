@@ -321,11 +321,11 @@ def test_blocks_of_the_host_are_inspected_like_others(swap_log: Path) -> None:
         await pilot.press("colon", "4", "enter", "b", "h", "2", "enter")
         text = "\n".join(screen(app))
         assert "Block h2" in text
-        assert "G.1 holds it since step 2, event 33; logical" in text  # and goes on below
+        assert "B.1 holds it since step 2, event 33; logical" in text  # and goes on below
         assert "4 slots copied here from block 6" in text
-        assert "taken by G.1, swapped out" in text
+        assert "taken by B.1, swapped out" in text
         await pilot.press("end")
-        assert "left by G.1, swapped in" in "\n".join(screen(app))
+        assert "left by B.1, swapped in" in "\n".join(screen(app))
         await pilot.press(*["full_stop"] * 4)
         assert app.journey.run.block == 0  # after the host's last block
         await pilot.press("comma", "comma", "b", "1", "0", "enter")

@@ -102,7 +102,7 @@ def _answer(
     quiet: bool,
 ) -> "list[Answer]":
     """Run the request to its end, the text shown as it comes."""
-    from pagesim.core.beam import BeamSearch
+    from pagesim.core.beam import BeamSearch, num_candidates
     from pagesim.core.request import Request
     from pagesim.core.types import Geometry
     from pagesim.engine.answers import Answers
@@ -115,6 +115,12 @@ def _answer(
     ids = tokenizer.encode(text if chat is None else chat, add_special=chat is None)
     if not ids:
         raise InputError("the prompt is empty; give at least one character")
+    needed = 0 if beam is None else num_candidates(beam, len(tokenizer.eos_ids))
+    if needed > opened.config.vocab_size:
+        raise InputError(
+            f"--beam {beam} was given; this model's {opened.config.vocab_size} tokens are too few for its "
+            f"{needed} candidates, so search with fewer beams"
+        )
     request = Request(
         "prompt",
         ids,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 from pagesim_kernels.backends import attention
 from pagesim_kernels.options import Options
+from pagesim_kernels.tiling import Launch
 from torch.nn.functional import scaled_dot_product_attention
 
 from pagesim.engine.kv_cache import KVCache
@@ -30,6 +31,9 @@ class PagedAttention:
         self._batch = batch
         self._options = Options(window=window)
         self._backend = backend
+        self._launch = Launch(
+            max_query_len=batch.max_query_len, max_context_len=batch.max_context_len
+        )
 
     def __call__(
         self, layer: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
@@ -47,6 +51,7 @@ class PagedAttention:
             batch.query_starts,
             self._options,
             backend=self._backend,
+            launch=self._launch,
         )
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from pagesim.core.errors import InputError
 
+MOST_LAYERS = 10_000
+"""Far more than any model has: a damaged file should not make us list billions of names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Llama3Scaling:
@@ -66,6 +69,10 @@ class LlamaConfig:
                 raise InputError(
                     f"the model's {name} is {getattr(self, name)}; it must be at least 1"
                 )
+        if self.num_layers > MOST_LAYERS:
+            raise InputError(
+                f"the model has {self.num_layers:,} layers; {MOST_LAYERS:,} is the most"
+            )
         if self.num_heads % self.num_kv_heads:
             raise InputError(
                 f"the model has {self.num_heads} query heads on {self.num_kv_heads} KV heads; "

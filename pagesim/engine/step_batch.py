@@ -3,7 +3,7 @@
 Knows nothing about models or how attention is computed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ class StepBatch:
     ``token_ids``, ``positions``, ``slots``: (tokens,) int64. ``block_tables``: (sequences, most blocks) int32;
     entries past a sequence's own are 0. ``context_lens``: (sequences,) int32, keys with the new tokens.
     ``query_starts``: (sequences + 1,) int32. ``last_rows``: (sequences,) int64, where each one's last token is.
+    The longest of queries and contexts are numbers, so that no kernel has to ask the device for them.
     """
 
     token_ids: torch.Tensor
@@ -28,12 +29,18 @@ class StepBatch:
     context_lens: torch.Tensor
     query_starts: torch.Tensor
     last_rows: torch.Tensor
+    max_query_len: int
+    max_context_len: int
 
     def to(self, device: torch.device) -> "StepBatch":
         if device.type == "cpu":
             return self
-        names = self.__dataclass_fields__
-        return StepBatch(*[getattr(self, name).to(device, non_blocking=True) for name in names])
+        tensors = {
+            field.name: getattr(self, field.name).to(device, non_blocking=True)
+            for field in fields(self)
+            if field.type is torch.Tensor
+        }
+        return replace(self, **tensors)
 
 
 def step_batch(plan: StepPlan, memory: KVCacheManager) -> StepBatch:
@@ -63,4 +70,6 @@ def step_batch(plan: StepPlan, memory: KVCacheManager) -> StepBatch:
         torch.from_numpy(ends.astype(np.int32)),
         torch.from_numpy(starts.astype(np.int32)),
         torch.from_numpy(starts[1:] - 1),
+        int(counts.max()),
+        int(ends.max()),
     )
