@@ -80,6 +80,11 @@ def admit(live: Live, plan: StepPlan, budget: int, chunk: int) -> None:
                 )
             _refuse_head(live, leader, plan)
             continue
+        if not whole:
+            if count:
+                schedule(live, leader, count, plan)
+            budget -= count
+            continue
         for seq, share in share_budget(live, leader.active, budget, chunk):
             schedule(live, seq, share, plan)
             budget -= share
@@ -87,8 +92,13 @@ def admit(live: Live, plan: StepPlan, budget: int, chunk: int) -> None:
 
 def _start(live: Live, leader: SequenceState, now: int, plan: StepPlan) -> bool:
     """Take the memory for a unit, all or nothing, and move it to running."""
-    unit = leader.unit
     keep_free = live.keep_free()
+    if leader.group is None:
+        if not _allocate(live, leader, now, keep_free, plan):
+            return False
+        _enter(live, leader, plan)
+        return True
+    unit = leader.unit
     shared = len(leader.request.prompt) // live.block_size * live.block_size
     children = unit[1:]
     is_forked = len(leader.active) > 1

@@ -64,7 +64,7 @@ class SimExecutor:
         self._num_blocks = num_blocks
 
     def execute(self, plan: StepPlan) -> StepResult:
-        moved = Moved(0, 0, 0, 0)
+        moved = NOTHING_MOVED
         if plan.copies:
             moved = moved_by(plan.copies, self._num_blocks)
         if plan.sequences:
@@ -85,6 +85,9 @@ class Moved(NamedTuple):
     launches: int
     host_slots: int
     host_blocks: int
+
+
+NOTHING_MOVED = Moved(0, 0, 0, 0)
 
 
 def moved_by(copies: Sequence[Copy], num_blocks: int) -> Moved:
