@@ -19,11 +19,11 @@ from time import process_time
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.content import Content
 from pagesim.core.loop import ServingLoop
+from pagesim.core.memories import MemorySettings
 from pagesim.core.types import Geometry, Room
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token, kv_memory
 from pagesim.replay.keeper import Keeper
-from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import Listener, RunSettings, build_loop
 from pagesim.sim.traces import read_trace

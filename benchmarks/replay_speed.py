@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
+from pagesim.core.memories import MemorySettings
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token, kv_memory
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.log import LogWriter, log_header, read_log
 from pagesim.replay.memory_map import memory_map
-from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import Listener, RunSettings, build_loop, drive
 from pagesim.sim.workloads import build_workload

@@ -21,6 +21,7 @@ from viewer_logs import story_of, write_story
 from pagesim.core import events as ev
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.contiguous import ContiguousManager
+from pagesim.core.memories import PLACERS, RESERVATIONS
 from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.token_ids import ChainedRanges
@@ -29,7 +30,7 @@ from pagesim.replay.explain import KIND_GROUPS, LABELS, explain, explainer, head
 from pagesim.replay.log import LogWriter, UnknownEvent, log_header, read_log
 from pagesim.replay.phrases import block_name, duration, listed, named, named_all
 from pagesim.replay.run_state import RunState
-from pagesim.sim.allocators import ALLOCATORS, PLACERS, RESERVATIONS
+from pagesim.sim.allocators import ALLOCATORS
 from pagesim.sim.scenario import load_scenario
 
 # -- runs ------------------------------------------------------------------------------------------------

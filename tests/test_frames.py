@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from viewer_logs import story_of
 
 from pagesim.core import events as ev
+from pagesim.core.memories import MemorySettings
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
@@ -28,7 +29,7 @@ from pagesim.replay.memory_map import Holder, MemoryMap, changed_blocks, memory_
 from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase, TimelineFold
 from pagesim.replay.waste import WasteMeter
-from pagesim.sim.allocators import ALLOCATORS, MemorySettings
+from pagesim.sim.allocators import ALLOCATORS
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, build_loop
 from pagesim.sim.workload import Arrival, Workload

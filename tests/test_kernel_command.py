@@ -181,9 +181,7 @@ def test_what_can_not_be_is_one_sentence(invoke, arguments, sentence):
 
 
 def test_without_torch_a_command_says_what_to_install(monkeypatch):
-    from pagesim.cli import kernel
-
-    monkeypatch.setattr(kernel, "find_spec", lambda name: None)
+    monkeypatch.setattr("pagesim.engine.needs.find_spec", lambda name: None)
     with pytest.raises(
         InputError,
         match=r"needs torch and triton, not installed here: pip install 'pagesim\[engine\]'",

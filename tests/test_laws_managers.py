@@ -8,8 +8,8 @@ from operations import arenas, operations, paged_sizes
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.errors import LawBrokenError
 from pagesim.core.laws import LAWS, check_conservation, check_refcount
+from pagesim.core.memories import PLACERS, RESERVATIONS
 from pagesim.core.recorded import Recorded
-from pagesim.sim.allocators import PLACERS, RESERVATIONS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from run_scripts import contiguous_memories, paged_memories, scripts
 
 from pagesim.core import laws
-from pagesim.sim.allocators import PLACERS, RESERVATIONS
+from pagesim.core.memories import PLACERS, RESERVATIONS
 
 PAGED = {
     "paged-caching": paged_memories(True),

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.core.errors import InputError
+from pagesim.core.memories import MemorySettings
 from pagesim.core.request import Request
 from pagesim.planner.facts import gpu, model
 from pagesim.replay.log import LogWriter, log_header
 from pagesim.replay.report import Meters
-from pagesim.sim.allocators import ALLOCATORS, MemorySettings
+from pagesim.sim.allocators import ALLOCATORS
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, build_loop
 from pagesim.sim.workload import Arrival, Workload

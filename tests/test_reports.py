@@ -11,6 +11,7 @@ from pagesim.cli.rerun_output import SWAPS, report_lines
 from pagesim.core import events as ev
 from pagesim.core.beam import BeamSearch
 from pagesim.core.loop import arrived
+from pagesim.core.memories import MemorySettings
 from pagesim.core.preempt_mode import SWAP
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
@@ -18,7 +19,7 @@ from pagesim.planner.facts import gpu, model
 from pagesim.replay.report import Meters, spread
 from pagesim.replay.run_state import RunState
 from pagesim.replay.waste import WasteMeter
-from pagesim.sim.allocators import ALLOCATORS, MemorySettings
+from pagesim.sim.allocators import ALLOCATORS
 from pagesim.sim.cost import cost_model
 from pagesim.sim.policies import Policies
 from pagesim.sim.simulate import Contender, RunSettings, build_loop, compare, simulate

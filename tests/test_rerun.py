@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.core.errors import InputError
+from pagesim.core.memories import MemorySettings
 from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
@@ -20,7 +21,7 @@ from pagesim.replay.log import LogWriter, encode, log_header, read_log, replayed
 from pagesim.replay.report import Meters
 from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import TimelineFold
-from pagesim.sim.allocators import ALLOCATORS, MemorySettings
+from pagesim.sim.allocators import ALLOCATORS
 from pagesim.sim.cost import cost_model
 from pagesim.sim.rerun import Rerun, how_to_repeat
 from pagesim.sim.simulate import RunSettings, build_loop

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagesim.core.events import StepPlanned
+from pagesim.core.memories import MemorySettings
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
 from pagesim.replay.sharing import SharingMeter
-from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.paper_sharing import PRINTED, WIDTHS, Job, Saving, claims, run_all, run_one
 from pagesim.sim.simulate import RunSettings, simulate

@@ -11,10 +11,10 @@ from viewer_logs import events_of, story_of
 
 from pagesim.core import events as ev
 from pagesim.core.laws import LAWS
+from pagesim.core.memories import PLACERS, RESERVATIONS
 from pagesim.core.types import Geometry
 from pagesim.replay.run_state import RunState
 from pagesim.replay.state_laws import state_verdicts
-from pagesim.sim.allocators import PLACERS, RESERVATIONS
 from pagesim.sim.scenario import scenario_names
 
 

@@ -33,11 +33,11 @@ from pagesim.cli.sweep import sweep as sweep_command
 from pagesim.cli.sweep_axes import AXES, MOST_POINTS, read_axis
 from pagesim.cli.sweep_grid import ONLY_HERE
 from pagesim.core.errors import InputError, PagesimError
+from pagesim.core.memories import MemorySettings
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token
 from pagesim.replay.metrics import METRICS, figures
 from pagesim.replay.waste import KINDS
-from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, simulate
 from pagesim.sim.sweep import Axis, grid, num_points

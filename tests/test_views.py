@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from pagesim.core.memories import MemorySettings
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.units import format_gib
 from pagesim.replay.memory_map import Holder, MemoryMap
 from pagesim.replay.waste import WasteSplit
-from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
+from pagesim.sim.allocators import ALLOCATORS, TITLES
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import Comparison, Contender, RunSettings, compare
 from pagesim.sim.workload import Arrival, Workload
@@ -532,7 +533,8 @@ def test_what_cannot_be_shown():
 
 SCRIPT = """
 from pagesim.planner.facts import gpu, model
-from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
+from pagesim.core.memories import MemorySettings
+from pagesim.sim.allocators import ALLOCATORS, TITLES
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import Contender, RunSettings, compare
 from pagesim.sim.workloads import build_workload

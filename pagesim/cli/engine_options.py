@@ -1,6 +1,5 @@
 """Options of the commands that run a model, and the session they describe. Knows nothing about running or drawing."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -159,24 +158,9 @@ def log_of(
     """A log whose header says how the run can be repeated: by the simulator, from its tokens and times."""
     from pagesim.cli.options import command_line
     from pagesim.replay.log import LogWriter, log_header
-    from pagesim.sim.allocators import MemorySettings
     from pagesim.sim.rerun import how_to_repeat
 
     if path is None:
         return nullcontext(None)
-    memory = MemorySettings(
-        settings.num_slots,
-        settings.block_size,
-        settings.scheduler.max_model_len,
-        placer="first-fit",
-        prefix_caching=settings.prefix_caching,
-        host_slots=settings.host_slots,
-    )
-    repeat = how_to_repeat(settings.allocator, memory, settings.scheduler, None)
+    repeat = how_to_repeat(settings.allocator, settings.memory, settings.scheduler, None)
     return LogWriter(path, log_header(geometry, command=command_line(), **facts, **repeat))
-
-
-def one_of_each(name: str, values: Sequence[object]) -> None:
-    """Raises InputError if more than one was given."""
-    if sum(value is not None and value is not False for value in values) > 1:
-        raise InputError(f"{name} were given together; give one of them")

@@ -104,9 +104,8 @@ def _answer(
     """Run the request to its end, the text shown as it comes."""
     from pagesim.core.beam import BeamSearch, num_candidates
     from pagesim.core.request import Request
-    from pagesim.core.types import Geometry
     from pagesim.engine.answers import Answers
-    from pagesim.engine.session import Session, build_memory
+    from pagesim.engine.session import Session
 
     opened = opt.open_for(options)
     settings = opt.settings_for(options, opened)
@@ -129,9 +128,10 @@ def _answer(
         stop_ids=frozenset(tokenizer.eos_ids),
         beam=None if beam is None else BeamSearch(),
     )
-    geometry: Geometry = build_memory(settings).geometry
-    with opt.log_of(path, geometry, settings, model=options.model) as writer:
-        session = Session(opened, settings, None if writer is None else writer.apply)
+    memory = settings.build_memory()
+    with opt.log_of(path, memory.geometry, settings, model=options.model) as writer:
+        emit = None if writer is None else writer.apply
+        session = Session(opened, settings, emit, memory=memory)
         refusal = session.submit(request, params)
         if refusal is not None:
             session.end()

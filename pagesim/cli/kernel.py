@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +18,7 @@ import typer
 from pagesim.cli.export import check_output, write_file
 from pagesim.cli.options import AsJson
 from pagesim.core.errors import InputError
+from pagesim.engine.needs import INSTALL, missing_modules
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,7 +27,6 @@ app = typer.Typer(
     help="Attention through block tables: check the kernels, explain, compile and time them.",
     rich_markup_mode=None,
 )
-INSTALL = "pip install 'pagesim[engine]'"
 PLOT_SUFFIXES = (".png", ".pdf", ".svg")
 REPORT_DTYPES = ("fp16", "bf16", "fp32")
 
@@ -39,8 +38,8 @@ def overview(context: typer.Context) -> None:
 
 
 def need_modules(*names: str) -> None:
-    """InputError that says what to install, if one of them is not there. Imports nothing."""
-    missing = [name for name in names if find_spec(name) is None]
+    """InputError that says what to install, if one of them is not there. Kernels also run without a model."""
+    missing = missing_modules(*names)
     if missing == ["triton"]:
         raise InputError(f"this command needs triton, which is not installed; on Linux: {INSTALL}")
     if missing:

@@ -271,10 +271,10 @@ class Prepared:
 
 def prepare(options: Options) -> Prepared:
     """Look everything up. Raises InputError for what is unknown, impossible or contradictory."""
+    from pagesim.core.memories import MemorySettings
     from pagesim.planner import facts as tables
     from pagesim.planner.kv_cache import kv_bytes_per_token
     from pagesim.planner.units import format_count, format_gib
-    from pagesim.sim.allocators import MemorySettings
     from pagesim.sim.cost import cost_model
     from pagesim.sim.simulate import RunSettings
 

@@ -62,7 +62,8 @@ def serve(
 
     Prompts are random tokens of the workload's lengths, and answers go on to its output lengths.
     """
-    opt.one_of_each("--compare and --http", [compare, http])
+    if compare and http:
+        raise InputError("--compare and --http were given together; give one of them")
     if log is not None and compare:
         raise InputError("--log was given with --compare, which makes several runs; leave one out")
     options = opt.typed(context)
@@ -132,7 +133,7 @@ def _run(
 ) -> "Served":
     """One batch run to its end."""
     from pagesim.cli.progress import progress_bars
-    from pagesim.engine.session import Session, build_memory
+    from pagesim.engine.session import Session
     from pagesim.replay.report import Meters
     from pagesim.sim.engine_requests import real_requests
     from pagesim.sim.simulate import drive, emit_to
@@ -142,7 +143,8 @@ def _run(
         needed = max(len(a.request.prompt) + a.request.max_tokens for a in workload.arrivals)
         options = replace(options, max_model_len=min(max(needed, 2), opened.config.max_position))
     settings = opt.settings_for(options, opened, allocator=allocator)
-    geometry = build_memory(settings).geometry
+    memory = settings.build_memory()
+    geometry = memory.geometry
     meters = Meters(geometry)
     with ExitStack() as stack:
         facts = {"model": options.model, "about": workload.about}
@@ -150,7 +152,7 @@ def _run(
         tell = stack.enter_context(progress_bars(len(workload.arrivals)))
         emit = emit_to([meters] if writer is None else [meters, writer])
         arrivals = real_requests(workload, opened.config.vocab_size)
-        session = Session(opened, settings, emit, arrivals)
+        session = Session(opened, settings, emit, arrivals, memory)
         drive(session.loop, lambda done: tell(allocator, done), every=4)
         total_ns = session.executor.now_ns
     return Served(
@@ -166,14 +168,14 @@ def _serve_http(
 ) -> None:
     from pagesim.engine.http.metrics import EngineMetrics
     from pagesim.engine.http.server import serve_http
-    from pagesim.engine.session import Session, build_memory
+    from pagesim.engine.session import Session
     from pagesim.sim.simulate import emit_to
 
     settings = opt.settings_for(options, opened)
-    geometry = build_memory(settings).geometry
+    memory = settings.build_memory()
     metrics = EngineMetrics()
-    with opt.log_of(log, geometry, settings, model=options.model) as writer:
+    with opt.log_of(log, memory.geometry, settings, model=options.model) as writer:
         emit = emit_to([metrics] if writer is None else [metrics, writer])
-        session = Session(opened, settings, emit)
+        session = Session(opened, settings, emit, memory=memory)
         serve_http(session, opened, metrics, model_name=options.model, host=host, port=port)
         session.end()

@@ -123,7 +123,7 @@ def _allocator(text: str) -> str:
 
 
 def _placer(text: str) -> str:
-    from pagesim.sim.allocators import PLACERS
+    from pagesim.core.memories import PLACERS
 
     return _one_of(text, PLACERS)
 

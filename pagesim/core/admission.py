@@ -38,22 +38,13 @@ def swap_in(live: Live, plan: StepPlan, budget: int, chunk: int) -> int:
             return budget
         plan.copies += grant.copies
         live.swapped.pop()
-        live.blocked_head = None
-        _run_again(live, leader, plan)
+        _seat(live, leader)
+        plan.swapped_in += active
+        if live.emit is not None:
+            for seq in active:
+                live.emit(ev.SequenceReturned(seq.seq, seq.num_computed))
         budget = grow_all(live, shares, plan, budget)
     return budget
-
-
-def _run_again(live: Live, leader: SequenceState, plan: StepPlan) -> None:
-    if leader.group is not None and not leader.group.forked:
-        live.num_unforked += len(leader.unit) - 1
-    for seq in leader.active:
-        seq.status = Status.RUNNING
-        live.running.append(seq)
-        live.context_tokens += seq.num_computed
-        plan.swapped_in.append(seq)
-        if live.emit is not None:
-            live.emit(ev.SequenceReturned(seq.seq, seq.num_computed))
 
 
 def admit(live: Live, plan: StepPlan, budget: int, chunk: int) -> None:
@@ -172,16 +163,22 @@ def _refork(
 def _enter(live: Live, leader: SequenceState, plan: StepPlan) -> None:
     popped = live.waiting.pop()
     assert popped is leader
+    _seat(live, leader)
+    plan.admitted += leader.active
+    if live.emit is not None:
+        for seq in leader.active:
+            cached, again = plan.cached_tokens.get(seq, 0), int(seq.num_preemptions > 0)
+            live.emit(ev.SequenceAdmitted(seq.seq, seq.num_tokens, cached, again))
+
+
+def _seat(live: Live, leader: SequenceState) -> None:
+    """A group that has left its queue runs; those of it that are yet to fork have seats already."""
     live.blocked_head = None
     live.num_unforked += len(leader.unit) - len(leader.active)
     for seq in leader.active:
         seq.status = Status.RUNNING
         live.running.append(seq)
         live.context_tokens += seq.num_computed
-        plan.admitted.append(seq)
-        if live.emit is not None:
-            cached, again = plan.cached_tokens.get(seq, 0), int(seq.num_preemptions > 0)
-            live.emit(ev.SequenceAdmitted(seq.seq, seq.num_tokens, cached, again))
 
 
 def _refuse_head(live: Live, leader: SequenceState, plan: StepPlan) -> None:

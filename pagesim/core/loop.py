@@ -7,9 +7,13 @@ from collections.abc import Iterable
 
 from pagesim.core import events as ev
 from pagesim.core.beam import BeamSearch, EarlyStopping
+from pagesim.core.memory import KVCacheManager
 from pagesim.core.plan import Executor, StepPlan
+from pagesim.core.preempt_mode import Prices
+from pagesim.core.recorded import Recorded
 from pagesim.core.request import Abort, Refusal, Request, ResetCache
 from pagesim.core.scheduler import Scheduler
+from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.token_ids import ChainedRanges
 
 Arriving = Request | Abort | ResetCache
@@ -101,6 +105,19 @@ class ServingLoop:
             refusal = self.scheduler.submit(arrival)
             if refusal is not None:
                 self.refusals.append(refusal)
+
+
+def assemble(
+    memory: KVCacheManager,
+    config: SchedulerConfig,
+    executor: Executor,
+    arrivals: Iterable[tuple[int, Arriving]],
+    emit: ev.Emit | None = None,
+    prices: Prices | None = None,
+) -> ServingLoop:
+    """The loop of one run, not started. Without ``emit`` nothing is recorded, and nothing is paid for it."""
+    told = memory if emit is None else Recorded(memory, emit)
+    return ServingLoop(Scheduler(config, told, emit, prices), executor, arrivals, emit)
 
 
 def arrived(request: Request, time_ns: int) -> ev.RequestArrived:

@@ -54,20 +54,19 @@ def preempt(
 def requeue(live: Live, leader: SequenceState) -> None:
     """Out of running, back to where its rank puts it among the waiting."""
     _leave_running(live, leader)
-    leader.status = Status.WAITING
-    live.waiting.put_back(leader)
+    _wait_again(live, leader)
 
 
 def drop_swapped(live: Live, leader: SequenceState, plan: StepPlan) -> None:
     """What was written of a swapped group cannot be trusted: it is dropped, and the group computes again."""
     live.swapped.remove(leader)
     for seq in leader.active:
-        if live.emit is not None:
-            way = Way.RECOMPUTE.value
-            live.emit(ev.SequencePreempted(seq.seq, seq.num_computed, seq.seq, 0, way))
+        _tell(live, seq, plan, seq, 0, Way.RECOMPUTE)
         live.vacate(seq)
-        seq.num_preemptions += 1
-        plan.preempted.append(seq)
+    _wait_again(live, leader)
+
+
+def _wait_again(live: Live, leader: SequenceState) -> None:
     leader.status = Status.WAITING
     live.waiting.put_back(leader)
 
@@ -90,9 +89,8 @@ def _way(live: Live, unit: Sequence[SequenceState]) -> Way:
     if not live.can_swap or not all(seq.num_computed for seq in active):
         return Way.RECOMPUTE
     if len(active) > 1 and any(seq.num_tokens - seq.num_computed > 1 for seq in active):
-        return (
-            Way.RECOMPUTE
-        )  # a group that is computing again shares blocks that are not filled yet
+        # A group that is computing again shares blocks that are not filled yet.
+        return Way.RECOMPUTE
     mode = live.config.preempt
     price = None if live.prices is None else _price(live, active, live.prices)
     way = mode.choose(unit, price)

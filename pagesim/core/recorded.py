@@ -90,21 +90,13 @@ class Recorded:
     def swap_out(self, unit: Sequence[tuple[SeqId, int]]) -> SwapGrant | None:
         grant = self.memory.swap_out(unit)
         if grant is not None:
-            for seq, blocks in grant.tables:
-                self._emit(ev.TableSwappedOut(seq, listed(blocks)))
-            for copy in grant.copies:
-                self._emit(ev.BlockCopied(*copy))
+            self._swapped(grant, ev.TableSwappedOut)
         return grant
 
     def swap_in(self, targets: Sequence[tuple[SeqId, int]], keep_free: int) -> SwapGrant | None:
         grant = self.memory.swap_in(targets, keep_free)
         if grant is not None:
-            for block in grant.evicted:
-                self._emit(ev.BlockEvicted(block))
-            for seq, blocks in grant.tables:
-                self._emit(ev.TableSwappedIn(seq, listed(blocks)))
-            for copy in grant.copies:
-                self._emit(ev.BlockCopied(*copy))
+            self._swapped(grant, ev.TableSwappedIn)
         return grant
 
     def free(self, seq: SeqId) -> Sequence[BlockId]:
@@ -117,6 +109,16 @@ class Recorded:
         if done:
             self._emit(ev.CacheReset())
         return done
+
+    def _swapped(
+        self, grant: SwapGrant, kind: type[ev.TableSwappedOut | ev.TableSwappedIn]
+    ) -> None:
+        for block in grant.evicted:
+            self._emit(ev.BlockEvicted(block))
+        for seq, blocks in grant.tables:
+            self._emit(kind(seq, listed(blocks)))
+        for copy in grant.copies:
+            self._emit(ev.BlockCopied(*copy))
 
     def _granted(self, seq: SeqId, grant: Grant) -> None:
         emit = self._emit

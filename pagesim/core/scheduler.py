@@ -55,7 +55,6 @@ class Scheduler:
         self._live = Live(
             config, memory, waiting_queue(config.order), waiting_queue(config.order), emit, prices
         )
-        self._emit = emit
         self._in_flight: StepPlan | None = None
         self._abort_asked: list[str] = []  # requests to end when the step in flight is committed
 
@@ -176,8 +175,8 @@ class Scheduler:
         self._in_flight = None
         if plan.has_groups:
             sampling = groups.fork_samples(live, sampling)
-        if self._emit is not None and sampling:
-            self._emit(ev.TokensSampled(tuple([seq.seq for seq in sampling]), tuple(samples)))
+        if self._live.emit is not None and sampling:
+            self._live.emit(ev.TokensSampled(tuple([seq.seq for seq in sampling]), tuple(samples)))
         finished = []
         for seq, token in zip(sampling, samples, strict=False):  # the lengths were compared above
             seq.outputs.append(token)
@@ -205,8 +204,8 @@ class Scheduler:
         assert plan is self._in_flight, "roll back the plan made last, once"
         self._in_flight = None
         live = self._live
-        if self._emit is not None:
-            self._emit(ev.StepFailed(plan.step))
+        if self._live.emit is not None:
+            self._live.emit(ev.StepFailed(plan.step))
         for seq, count in zip(plan.sequences, plan.counts, strict=True):
             seq.num_computed -= count
             live.context_tokens -= count
@@ -216,8 +215,8 @@ class Scheduler:
         for leader in reversed(leaders):
             for seq in leader.unit:
                 live.vacate(seq)
-                if self._emit is not None and seq in plan.admitted:
-                    self._emit(ev.SequenceRequeued(seq.seq))
+                if self._live.emit is not None and seq in plan.admitted:
+                    self._live.emit(ev.SequenceRequeued(seq.seq))
             preemption.requeue(live, leader)
         self._order_again(plan)
         self._end_asked()
@@ -266,8 +265,8 @@ class Scheduler:
         content = Content(
             request.prompt, request.salt, request.adapter, reads_cache=request.read_cache
         )
-        if self._emit is not None:
-            self._emit(
+        if self._live.emit is not None:
+            self._live.emit(
                 ev.RequestSubmitted(
                     number,
                     request.id,
@@ -321,8 +320,8 @@ class Scheduler:
                     plan.beams.append(seq)
                 else:
                     plan.sampling += [seq] * (len(seq.unit) if len(seq.active) == 1 else 1)
-        if self._emit is not None:
+        if self._live.emit is not None:
             seqs = tuple([seq.seq for seq in plan.sequences])
             blocked = plan.blocked or bool(plan.preempted)
             counts = tuple(plan.counts)
-            self._emit(ev.StepPlanned(plan.step, seqs, counts, live.num_waiting, int(blocked)))
+            self._live.emit(ev.StepPlanned(plan.step, seqs, counts, live.num_waiting, int(blocked)))

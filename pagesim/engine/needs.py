@@ -7,9 +7,14 @@ from pagesim.core.errors import InputError
 INSTALL = "pip install 'pagesim[engine]'"
 
 
+def missing_modules(*names: str) -> list[str]:
+    """Those that are not there. Imports none of them."""
+    return [name for name in names if find_spec(name) is None]
+
+
 def need_modules(*names: str) -> None:
-    """InputError that says what to install, if one of them is not there. Imports none of them."""
-    missing = [name for name in names if find_spec(name) is None]
+    """InputError that says what to install, if one of them is not there."""
+    missing = missing_modules(*names)
     if missing:
         are = "is" if len(missing) == 1 else "are"
         raise InputError(

@@ -4,37 +4,20 @@ The same scheduler, block manager and recorder as in the simulator; only the exe
 commands, text or the network: requests are token ids, and so are answers.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pagesim.core import events as ev
-from pagesim.core.block_manager import BlockManager
-from pagesim.core.contiguous import ContiguousManager
-from pagesim.core.errors import InputError
-from pagesim.core.loop import Arriving, ServingLoop
+from pagesim.core.loop import Arriving, assemble
+from pagesim.core.memories import MemorySettings, build_memory
 from pagesim.core.memory import KVCacheManager
-from pagesim.core.placers import FirstFit
-from pagesim.core.recorded import Recorded
 from pagesim.core.request import Abort, Refusal, Request
-from pagesim.core.reservations import (
-    Reservation,
-    ReserveExact,
-    ReserveMax,
-    ReservePowerOfTwo,
-)
-from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import FinishReason, SequenceState
 from pagesim.engine.kv_cache import KVCache
 from pagesim.engine.models import OpenedModel
 from pagesim.engine.sampling_params import SamplingParams
 from pagesim.engine.torch_executor import OutputLogprob, TorchExecutor
-
-SLABS: dict[str, Callable[[int], Reservation]] = {
-    "max": ReserveMax,
-    "pow2": ReservePowerOfTwo,
-    "oracle": ReserveExact,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +35,21 @@ class SessionSettings:
     host_slots: int = 0
     prefix_caching: bool = True
     backend: str | None = None
+
+    @property
+    def memory(self) -> MemorySettings:
+        return MemorySettings(
+            self.num_slots,
+            self.block_size,
+            self.scheduler.max_model_len,
+            placer="first-fit",
+            prefix_caching=self.prefix_caching,
+            host_slots=self.host_slots,
+        )
+
+    def build_memory(self) -> KVCacheManager:
+        """Raises InputError for a memory that holds nothing, or an unknown allocator."""
+        return build_memory(self.allocator, self.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +83,16 @@ class Session:
         settings: SessionSettings,
         emit: ev.Emit | None = None,
         arrivals: Iterable[tuple[int, Arriving]] = (),
+        memory: KVCacheManager | None = None,
     ) -> None:
-        """``arrivals``: what is known to come; then ``loop`` runs by itself, and ``submit`` is not for use."""
+        """``arrivals``: what is known to come; then ``loop`` runs by itself, and ``submit`` is not for use.
+
+        ``memory``: one that ``settings`` built already, still empty.
+        """
         config = opened.config
         self.settings = settings
         self._emit = emit
-        self.memory = build_memory(settings)
+        self.memory = settings.build_memory() if memory is None else memory
         geometry = self.memory.geometry
         model = opened.model
         self.cache = KVCache(
@@ -105,9 +107,8 @@ class Session:
         self.executor = TorchExecutor(
             model, self.memory, self.cache, self._params, backend=settings.backend
         )
-        told = self.memory if emit is None else Recorded(self.memory, emit)
-        self.scheduler = Scheduler(settings.scheduler, told, emit)
-        self.loop = ServingLoop(self.scheduler, self.executor, arrivals, emit)
+        self.loop = assemble(self.memory, settings.scheduler, self.executor, arrivals, emit)
+        self.scheduler = self.loop.scheduler
         self._waiting: dict[str, _Waiting] = {}
 
     @property
@@ -174,25 +175,3 @@ class Session:
         self._params.pop(name, None)
         for seq in waiting.samples:
             self.executor.logprobs.pop((name, seq.sample), None)
-
-
-def build_memory(settings: SessionSettings) -> KVCacheManager:
-    """Raises InputError for a memory that holds nothing, or an unknown allocator."""
-    if settings.num_slots < settings.block_size or settings.block_size < 1:
-        raise InputError(
-            f"a KV memory of {settings.num_slots} tokens is smaller than one block of {settings.block_size}; give it "
-            "more memory or a smaller block size"
-        )
-    if settings.allocator == "paged":
-        return BlockManager(
-            settings.num_slots // settings.block_size,
-            settings.block_size,
-            prefix_caching=settings.prefix_caching,
-            num_host_blocks=settings.host_slots // settings.block_size,
-        )
-    if settings.allocator not in SLABS:
-        raise InputError(
-            f"{settings.allocator!r} is no allocator; the allocators are paged, {', '.join(SLABS)}"
-        )
-    rule = SLABS[settings.allocator](settings.scheduler.max_model_len)
-    return ContiguousManager(FirstFit(settings.num_slots), rule, settings.allocator)

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from pagesim.core.memories import MemorySettings
 from pagesim.core.request import Request
 from pagesim.core.token_ids import FreshIds
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token
 from pagesim.replay.report import RunReport
-from pagesim.sim.allocators import ALLOCATORS, TITLES, MemorySettings
+from pagesim.sim.allocators import ALLOCATORS, TITLES
 from pagesim.sim.cost import cost_model
 from pagesim.sim.simulate import RunSettings, simulate
 from pagesim.sim.traces import read_trace
-from pagesim.sim.workers import Tell, do_all, num_cores
+from pagesim.sim.workers import Tell, results_of
 from pagesim.sim.workload import Arrival, Workload
 from pagesim.sim.workloads import build_workload
 
@@ -135,14 +136,7 @@ def run_all(
     Each serves ``requests`` requests, or as many times that as ``STEADIER`` says.
     """
     jobs = [(name, requests * STEADIER.get(name, 1), seed, lengths) for name in ALLOCATORS]
-    reports: dict[str, RunReport] = {}
-
-    def finished(number: int, report: RunReport) -> None:
-        reports[ALLOCATORS[number]] = report
-        tell("runs", len(reports))
-
-    do_all(run_one, jobs, num_cores(), told=lambda *_: None, finished=finished)
-    return {name: reports[name] for name in ALLOCATORS}
+    return dict(zip(ALLOCATORS, results_of(run_one, jobs, tell), strict=True))
 
 
 def figures(reports: dict[str, RunReport]) -> Iterator[Row]:

@@ -6,15 +6,14 @@ measurements of OPT-13B. The printed ranges are over widths 2 to 6.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pagesim.core.types import Geometry
 from pagesim.replay.sharing import SharingMeter
 from pagesim.sim import paper
 from pagesim.sim.simulate import Listener, simulate
-from pagesim.sim.workers import Tell, do_all, num_cores
-from pagesim.sim.workload import Workload
+from pagesim.sim.workers import Tell, results_of
 from pagesim.sim.workloads import build_workload, with_samples
 
 WIDTHS = (2, 4, 6)
@@ -46,43 +45,29 @@ class Saving:
     num_preemptions: int
 
 
-def saving_of(
-    workload: Workload, block_size: int = paper.BLOCK_SIZE
-) -> tuple[SharingMeter, float, int]:
-    """Serve the workload by the paper's rules; the meter, mean requests at once, and preemptions."""
+def run_one(job: Job, _tell: Tell) -> Saving:
+    """Serve the lengths by the paper's rules."""
+    dataset, is_beam, width, requests, seed = job
+    lengths = build_workload(
+        dataset, requests=requests, rate=None, seed=seed, max_model_len=paper.MAX_MODEL_LEN
+    )
+    workload = with_samples(lengths, width, beam=is_beam)
     meters: list[SharingMeter] = []
 
     def watch(geometry: Geometry) -> Sequence[Listener]:
         meters.append(SharingMeter(geometry))
         return meters
 
-    settings = paper.settings()
-    settings = replace(settings, memory=replace(settings.memory, block_size=block_size))
-    report = simulate(workload, "paged", settings, watch=watch).report
-    return meters[0], report.mean_requests or 0.0, report.num_preemptions
-
-
-def run_one(job: Job, _tell: Tell) -> Saving:
-    dataset, is_beam, width, requests, seed = job
-    lengths = build_workload(
-        dataset, requests=requests, rate=None, seed=seed, max_model_len=paper.MAX_MODEL_LEN
-    )
-    meter, mean_requests, preempted = saving_of(with_samples(lengths, width, beam=is_beam))
-    saved = float(meter.saving or 0)
-    return Saving(dataset, is_beam, width, saved, mean_requests, preempted)
+    report = simulate(workload, "paged", paper.settings(), watch=watch).report
+    saved = float(meters[0].saving or 0)
+    at_once = report.mean_requests or 0.0
+    return Saving(dataset, is_beam, width, saved, at_once, report.num_preemptions)
 
 
 def run_all(requests: int, seed: int, tell: Callable[[str, int], None]) -> list[Saving]:
     """Every dataset, way and width, in the order of ``PRINTED``; ``tell`` hears of each run that is done."""
     jobs = [Job(*key, width, requests, seed) for key in PRINTED for width in WIDTHS]
-    found: dict[int, Saving] = {}
-
-    def finished(number: int, saving: Saving) -> None:
-        found[number] = saving
-        tell("runs", len(found))
-
-    do_all(run_one, jobs, num_cores(), told=lambda *_: None, finished=finished)
-    return [found[number] for number in range(len(jobs))]
+    return results_of(run_one, jobs, tell)
 
 
 def claims(savings: Sequence[Saving]) -> list[tuple[str, bool]]:

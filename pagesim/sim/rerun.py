@@ -13,6 +13,7 @@ from pagesim.core import events as ev
 from pagesim.core.beam import Candidate
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop, request_of
+from pagesim.core.memories import MemorySettings, build_memory
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.order import ORDERS
 from pagesim.core.plan import Executor, StepPlan, StepResult, samples_due
@@ -22,7 +23,6 @@ from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
 from pagesim.core.victim import VICTIMS
 from pagesim.replay.log import Json, RunLog, replayed
-from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
 from pagesim.sim.executor import SimExecutor, StepClock, prices_of, step_result
 from pagesim.sim.policies import Watermark

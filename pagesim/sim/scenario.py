@@ -20,6 +20,7 @@ from typing import TypeVar
 from pagesim.core.beam import BeamSearch, Candidate, EarlyStopping
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop
+from pagesim.core.memories import PLACERS, MemorySettings, build_memory
 from pagesim.core.order import FCFS
 from pagesim.core.plan import samples_due
 from pagesim.core.preempt_mode import RECOMPUTE, SWAP
@@ -27,14 +28,7 @@ from pagesim.core.request import Abort, Request, ResetCache
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.sequence import SequenceState
 from pagesim.core.token_ids import FreshIds
-from pagesim.sim.allocators import (
-    ALLOCATORS,
-    FREED_BLOCKS_GO,
-    PLACERS,
-    UNKEYED_FIRST,
-    MemorySettings,
-    build_memory,
-)
+from pagesim.sim.allocators import ALLOCATORS, FREED_BLOCKS_GO, UNKEYED_FIRST
 from pagesim.sim.beam_script import BeamScript, parse_step
 from pagesim.sim.beam_tokens import seeded_candidates
 from pagesim.sim.executor import STEP_NS, StepClock

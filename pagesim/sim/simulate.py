@@ -10,17 +10,15 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from pagesim.core import events as ev
-from pagesim.core.loop import Arriving, ServingLoop
+from pagesim.core.loop import Arriving, ServingLoop, assemble
+from pagesim.core.memories import MemorySettings, build_memory
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.plan import Executor
 from pagesim.core.preempt_mode import Prices
-from pagesim.core.recorded import Recorded
-from pagesim.core.scheduler import Scheduler
 from pagesim.core.scheduler_config import SchedulerConfig, paper_config
 from pagesim.core.types import Geometry
 from pagesim.replay.memory_map import MemoryMap, MomentCollector, common_moment
 from pagesim.replay.report import Meters, RunReport
-from pagesim.sim.allocators import MemorySettings, build_memory
 from pagesim.sim.cost import CostModel
 from pagesim.sim.executor import BlankTokens, FreshTokens, SimExecutor, TokenSource, prices_of
 from pagesim.sim.policies import USUAL, Policies
@@ -111,11 +109,8 @@ def put_together(
     prices: Prices | None = None,
 ) -> ServingLoop:
     """The loop of one run, not started. Without listeners nothing is emitted, and nothing is paid for it."""
-    emit = None
-    if make_listeners is not None:
-        emit = emit_to(make_listeners(memory.geometry))
-        memory = Recorded(memory, emit)
-    return ServingLoop(Scheduler(config, memory, emit, prices), executor, arrivals, emit)
+    emit = None if make_listeners is None else emit_to(make_listeners(memory.geometry))
+    return assemble(memory, config, executor, arrivals, emit, prices)
 
 
 def build_loop(

@@ -91,6 +91,20 @@ def do_all(
                     told(number, *said)
 
 
+def results_of(
+    work: Work[Job, Result], jobs: Sequence[Job], tell: Callable[[str, int], None]
+) -> list[Result]:
+    """What became of every job, in their order, done on all cores; ``tell`` hears of each run that is done."""
+    found: dict[int, Result] = {}
+
+    def finished(number: int, result: Result) -> None:
+        found[number] = result
+        tell("runs", len(found))
+
+    do_all(work, jobs, num_cores(), told=lambda *_: None, finished=finished)
+    return [found[number] for number in range(len(jobs))]
+
+
 def _heard(connection: Connection, process: BaseProcess) -> "_Finished[Result] | tuple[int, int]":
     try:
         said = cast("_Finished[Result] | _Failed | tuple[int, int]", connection.recv())

@@ -81,11 +81,11 @@ def bench_document(
 
 def bench_figure(setting: "Setting", copy: float, timings: "Sequence[Timing]") -> "Figure":
     """A bar a way: GB/s of K and V, and the copy's as a line."""
-    from pagesim.views.plots import EDGE, FILLS, HATCHES, _figure, _style
+    from pagesim.views.plots import EDGE, FILLS, HATCHES, new_figure, style
 
     done = [timing for timing in timings if not timing.failed]
-    with _style():
-        figure = _figure(6.6, 1.2 + 0.42 * len(done))
+    with style():
+        figure = new_figure(6.6, 1.2 + 0.42 * len(done))
         axes = figure.add_subplot()
         for at, timing in enumerate(done):
             own = 0 if timing.name == PAGED else 4

@@ -33,8 +33,8 @@ FILLS = ("#00966b", "#8fc8ea", "#f2b661", "#e3b3d1", "#ededed")
 """The five kinds in print: the palette's hues at greys that differ (0.45, 0.73, 0.74, 0.76, 0.93; the
 middle three by their hatches)."""
 EDGE = "#333333"
-DASHES: tuple[tuple[int, tuple[float, ...]], ...] = (
-    (0, ()), (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)), (0, (3, 1.2)), (0, (6, 1.5, 1, 1.5, 1, 1.5)),
+DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
+    "solid", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)), (0, (3, 1.2)), (0, (6, 1.5, 1, 1.5, 1, 1.5)),
 )  # fmt: skip
 STYLE = {
     "font.family": "DejaVu Sans",
@@ -96,8 +96,8 @@ def usage_series(run: Run) -> UsageSeries:
 
 def usage_figure(runs: Sequence[Run]) -> "Figure":
     """The memory's five kinds over simulated time, stacked; a panel a run."""
-    with _style():
-        figure = _figure(6.6, 1.0 + 1.9 * len(runs))
+    with style():
+        figure = new_figure(6.6, 1.0 + 1.9 * len(runs))
         panels = _panels(figure, len(runs))
         for panel, run in zip(panels, runs, strict=True):
             series = usage_series(run)
@@ -106,7 +106,7 @@ def usage_figure(runs: Sequence[Run]) -> "Figure":
                 _stack(panel, edges, columns)
             panel.set_ylim(0, 100)
             panel.set_ylabel("share of KV slots (%)")
-            panel.set_title(f"{_plain(run.name)} ({run.num_slots:,} slots)")
+            panel.set_title(f"{plain(run.name)} ({run.num_slots:,} slots)")
         panels[-1].set_xlim(0, max(_end(runs), 1e-9))
         panels[-1].set_xlabel("simulated time (s)")
         _kinds_legend(figure)
@@ -115,8 +115,8 @@ def usage_figure(runs: Sequence[Run]) -> "Figure":
 
 def waste_figure(runs: Sequence[Run]) -> "Figure":
     """Where the memory went, as means: one stacked bar a run."""
-    with _style():
-        figure = _figure(6.6, 1.4 + 0.5 * len(runs))
+    with style():
+        figure = new_figure(6.6, 1.4 + 0.5 * len(runs))
         axes = figure.add_subplot()
         for at, run in enumerate(runs):
             if run.split is None:
@@ -137,7 +137,7 @@ def waste_figure(runs: Sequence[Run]) -> "Figure":
                 if share >= 6:
                     _figure_in_bar(axes, left + share / 2, at, f"{share:.1f}", number)
                 left += share
-        axes.set_yticks(range(len(runs)), [_plain(run.name) for run in runs])
+        axes.set_yticks(range(len(runs)), [plain(run.name) for run in runs])
         axes.set_ylim(len(runs) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of KV slots, mean over steps (%)")
@@ -148,8 +148,8 @@ def waste_figure(runs: Sequence[Run]) -> "Figure":
 
 def concurrency_figure(runs: Sequence[Run]) -> "Figure":
     """Requests that hold memory, and sequences that wait, over simulated time; a line a run."""
-    with _style():
-        figure = _figure(6.6, 4.4)
+    with style():
+        figure = new_figure(6.6, 4.4)
         upper, lower = _panels(figure, 2)
         for at, run in enumerate(runs):
             ends = [ns / 1e9 for ns in run.latency.end_series]
@@ -172,8 +172,8 @@ def concurrency_figure(runs: Sequence[Run]) -> "Figure":
 
 def latency_figure(runs: Sequence[Run]) -> "Figure":
     """The share of requests that were as quick or quicker: to the first token, and per output token."""
-    with _style():
-        figure = _figure(6.6, 3.2)
+    with style():
+        figure = new_figure(6.6, 3.2)
         left, right = figure.subplots(1, 2, sharey=True)
         for at, run in enumerate(runs):
             first = [ns / 1e9 for ns in run.latency.first_token_ns]
@@ -199,8 +199,8 @@ def latency_figure(runs: Sequence[Run]) -> "Figure":
 
 def block_size_figure(efficiency: Mapping[str, Mapping[int, float]]) -> "Figure":
     """The share of the memory that holds tokens against the block size; a line a workload, percent by size."""
-    with _style():
-        figure = _figure(5.2, 3.2)
+    with style():
+        figure = new_figure(5.2, 3.2)
         axes = figure.add_subplot()
         sizes = sorted({size for line in efficiency.values() for size in line})
         for at, (name, line) in enumerate(efficiency.items()):
@@ -210,9 +210,9 @@ def block_size_figure(efficiency: Mapping[str, Mapping[int, float]]) -> "Figure"
                 [share for _, share in ordered],
                 marker="osD^vP"[at % 6],
                 markersize=4,
-                label=_plain(name),
+                label=plain(name),
                 color=OWNER_COLORS[at % len(OWNER_COLORS)],
-                linestyle=DASHES[at % len(DASHES)],
+                linestyle=dashes(at),
             )
         axes.set_xscale("log", base=2)
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
@@ -230,7 +230,7 @@ def save(figure: "Figure", path: Path) -> None:
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     metadata = dates.get(path.suffix.lower(), {})
     try:
-        with _style():
+        with style():
             figure.savefig(path, dpi=DPI, metadata=metadata)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}; name another file") from None
@@ -270,7 +270,7 @@ def binned(series: UsageSeries) -> "tuple[Floats, list[Floats]]":
 # -- parts -------------------------------------------------------------------------------------------
 
 
-def _style() -> AbstractContextManager[None]:
+def style() -> AbstractContextManager[None]:
     try:
         import matplotlib
     except ImportError:
@@ -280,7 +280,7 @@ def _style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(STYLE)  # type: ignore[arg-type,unused-ignore]
 
 
-def _figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
     """Sizes in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -288,6 +288,11 @@ def _figure(width: float, height: float) -> "Figure":
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def dashes(at: int) -> str | tuple[int, tuple[float, ...]]:
+    """Of the line with that number. A solid one is named so: some readers of SVG draw an empty list as nothing."""
+    return DASHES[at % len(DASHES)]
 
 
 def _panels(figure: "Figure", count: int) -> "list[Axes]":
@@ -321,9 +326,9 @@ def _step_line(panel: "Axes", x: Sequence[float], y: Sequence[float], at: int, n
         y,
         where="post",
         color=OWNER_COLORS[at % len(OWNER_COLORS)],
-        linestyle=DASHES[at % len(DASHES)],
+        linestyle=dashes(at),
         linewidth=1.3,
-        label=_plain(name),
+        label=plain(name),
     )
 
 
@@ -379,7 +384,7 @@ def _lines_legend(figure: "Figure", axes: "Axes") -> None:
         axes.set_title(labels[0])
 
 
-def _plain(name: str) -> str:
+def plain(name: str, most: int = 60) -> str:
     """Text from outside: one line, no mathematics, only what the font has."""
-    shown = "".join(c if c.isascii() and c.isprintable() else "?" for c in name[:60])
+    shown = "".join(c if c.isascii() and c.isprintable() else "?" for c in name[:most])
     return shown.replace("$", r"\$")

@@ -5,7 +5,6 @@ prints can be read. Knows nothing about how points are run.
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from pagesim.core.errors import InputError
 from pagesim.replay.metrics import Metric, Unit
 from pagesim.views.palette import OWNER_COLORS
-from pagesim.views.plots import DASHES, STYLE, WIDE_SPREAD
+from pagesim.views.plots import WIDE_SPREAD, dashes, new_figure, plain, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +22,8 @@ MOST_LINES = 24
 MARKERS = "osD^vPX"
 WIDTH, HEIGHT, LEGEND_LINE = 6.6, 3.6, 0.18
 """In inches."""
+MOST_LETTERS = 80
+"""Of a text in the plot before it is cut."""
 MOST_LEGEND_COLUMNS, LETTERS_ACROSS, LENGTH_OF_A_SAMPLE = 6, 100, 10
 
 
@@ -50,15 +51,16 @@ def check_drawable(num_lines: int) -> None:
             f"--plot would draw {num_lines:,} lines, one for each combination of all axes but the first; "
             f"{MOST_LINES} are the most, so type the axis with most values first or give fewer values"
         )
-    _style()
+    style()
 
 
 def sweep_figure(x: PlotAxis, others: str, lines: Sequence[PlotLine], metric: Metric) -> "Figure":
     """``others`` says what the lines' names are."""
-    with _style():
+    with style():
         from matplotlib.ticker import FuncFormatter
 
-        figure = _figure(lines)
+        rows = 1 - (-len(lines) // _legend_columns(lines)) if len(lines) > 1 else 0
+        figure = new_figure(WIDTH, HEIGHT + LEGEND_LINE * rows)  # as high as its legend needs
         axes = figure.add_subplot()
         places = list(range(len(x.texts))) if x.sizes is None else list(x.sizes)
         scale, unit = _unit(metric, lines)
@@ -70,14 +72,14 @@ def sweep_figure(x: PlotAxis, others: str, lines: Sequence[PlotLine], metric: Me
                 markersize=5,
                 linewidth=1.3,
                 color=OWNER_COLORS[at % len(OWNER_COLORS)],
-                linestyle=_dashes(at),
-                label=_plain(line.name) or "all",
+                linestyle=dashes(at),
+                label=plain(line.name, MOST_LETTERS) or "all",
                 clip_on=False,
                 zorder=3,
             )
         _x_scale(axes, x, places)
         axes.set_ylim(0, 1.06 * max(_largest(lines) / scale, 1e-9))
-        axes.set_xlabel(_plain(x.label))
+        axes.set_xlabel(plain(x.label, MOST_LETTERS))
         axes.set_ylabel(f"{metric.title}{unit}")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axes.grid(color="#dddddd", linewidth=0.5)
@@ -86,7 +88,7 @@ def sweep_figure(x: PlotAxis, others: str, lines: Sequence[PlotLine], metric: Me
                 loc="outside upper left",
                 ncols=_legend_columns(lines),
                 handlelength=3.2,
-                title=_plain(others),
+                title=plain(others, MOST_LETTERS),
                 title_fontsize="medium",
                 alignment="left",
             )
@@ -95,27 +97,6 @@ def sweep_figure(x: PlotAxis, others: str, lines: Sequence[PlotLine], metric: Me
 
 
 # -- parts -------------------------------------------------------------------------------------------
-
-
-def _style() -> AbstractContextManager[None]:
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError(
-            "plots need matplotlib, which is not installed; `pip install 'pagesim[plots]'`"
-        ) from None
-    return matplotlib.rc_context(STYLE)  # type: ignore[arg-type,unused-ignore]
-
-
-def _figure(lines: Sequence[PlotLine]) -> "Figure":
-    """As high as its legend needs."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    rows = 1 - (-len(lines) // _legend_columns(lines)) if len(lines) > 1 else 0
-    figure = Figure(figsize=(WIDTH, HEIGHT + LEGEND_LINE * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def _legend_columns(lines: Sequence[PlotLine]) -> int:
@@ -136,17 +117,11 @@ def _largest(lines: Sequence[PlotLine]) -> float:
     return max((value for line in lines for value in line.figures if value is not None), default=0)
 
 
-def _dashes(at: int) -> str | tuple[int, tuple[float, ...]]:
-    """A solid line is named so: an empty list of dashes is drawn as nothing by some readers of SVG."""
-    offset, dashes = DASHES[at % len(DASHES)]
-    return (offset, dashes) if dashes else "solid"
-
-
 def _x_scale(axes: "Axes", x: PlotAxis, places: Sequence[float]) -> None:
     """Every value has its tick; sizes that are far apart are drawn by their logarithms."""
     if x.sizes is not None and max(places) >= WIDE_SPREAD * min(places) > 0:
         axes.set_xscale("log", base=2)
-    axes.set_xticks(places, [_plain(text) for text in x.texts])
+    axes.set_xticks(places, [plain(text, MOST_LETTERS) for text in x.texts])
     axes.minorticks_off()
     if sum(len(text) + 2 for text in x.texts) > 90:
         axes.tick_params(axis="x", labelrotation=45)
@@ -159,9 +134,3 @@ def _tell_of_gaps(axes: "Axes", lines: Sequence[PlotLine]) -> None:
     total = sum(len(line.figures) for line in lines)
     if gaps:
         axes.set_title(f"no figure at {gaps} of {total} points", fontsize=8, color="#555555")
-
-
-def _plain(name: str) -> str:
-    """Text from outside: one line, no mathematics, only what the font has."""
-    shown = "".join(c if c.isascii() and c.isprintable() else "?" for c in name[:80])
-    return shown.replace("$", r"\$")

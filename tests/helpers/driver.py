@@ -28,10 +28,10 @@ from pagesim.core.block_manager import BlockManager
 from pagesim.core.content import Content
 from pagesim.core.contiguous import BeyondReservationError, ContiguousManager
 from pagesim.core.errors import DuplicateSequenceError, LawBrokenError, UnknownSequenceError
+from pagesim.core.memories import PLACERS, RESERVATIONS
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.shadow import Prefixes, ShadowMemory
 from pagesim.core.types import Admission, Room
-from pagesim.sim.allocators import PLACERS, RESERVATIONS
 
 MAX_MODEL_LEN = 24  # of contiguous reservations
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pagesim.core.beam import BeamSearch, EarlyStopping
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.contiguous import ContiguousManager
+from pagesim.core.memories import PLACERS, RESERVATIONS
 from pagesim.core.order import AGED_PRIORITY, FCFS, PRIORITY, SHORTEST_PROMPT
 from pagesim.core.preempt_mode import BY_GROUP, CHEAPER, RECOMPUTE, SWAP
 from pagesim.core.request import Request
 from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.victim import LARGEST, LATEST, LEAST_PROGRESS
-from pagesim.sim.allocators import PLACERS, RESERVATIONS
 
 # -- scripts ---------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from pagesim.core import events as ev
 from pagesim.core.loop import Arriving, ServingLoop
+from pagesim.core.memories import MemorySettings
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.plan import StepPlan, StepResult
 from pagesim.core.recorded import Recorded
@@ -11,7 +12,6 @@ from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
 from pagesim.replay.keeper import Keeper
-from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.executor import FreshTokens, SimExecutor
 from pagesim.sim.simulate import RunSettings, build_loop

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from pagesim.core import events as ev
+from pagesim.core.memories import MemorySettings
 from pagesim.core.request import Request
 from pagesim.core.types import Geometry
 from pagesim.planner.facts import gpu, model
 from pagesim.replay.keeper import Keeper
 from pagesim.replay.log import LogWriter, log_header
-from pagesim.sim.allocators import MemorySettings
 from pagesim.sim.cost import cost_model
 from pagesim.sim.scenario import load_scenario
 from pagesim.sim.simulate import RunSettings, build_loop
