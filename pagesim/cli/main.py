@@ -13,16 +13,21 @@ import typer
 
 from pagesim import __version__
 from pagesim.cli import (
+    check,
     compare,
     events,
     export,
     facts,
     generate,
+    interview,
     kernel,
+    learn,
     model,
     paper,
     plan,
     plot,
+    practice,
+    quiz,
     rerun,
     run,
     serve,
@@ -73,6 +78,11 @@ app.command("plan")(plan.plan)
 app.command("workloads")(workloads.workloads)
 app.command("models")(facts.models)
 app.command("gpus")(facts.gpus)
+app.command("learn")(learn.learn)
+app.command("quiz")(quiz.quiz)
+app.command("interview")(interview.interview)
+app.command("check")(check.check)
+app.add_typer(practice.app, name="practice")
 app.add_typer(kernel.app, name="kernel")
 app.add_typer(model.app, name="model")
 
