@@ -1,0 +1,98 @@
+"""The course: its lessons in order, and what a reader has done of each.
+
+Knows nothing about keys or drawing.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple
+
+from pagesim.core.errors import InputError
+from pagesim.practice.progress import Section, read_section, update_section
+from pagesim_lessons.lesson import Lesson
+
+LESSONS = ("worked_example",)
+"""Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other."""
+SECTION = "lessons"
+
+
+class Done(NamedTuple):
+    """What a reader has done of a lesson: the ``page`` to go on at, first answers by page, the end reached?"""
+
+    page: int
+    right: int
+    asked: int
+    ended: bool
+
+
+def lessons() -> list[Lesson]:
+    return [_lesson(name) for name in LESSONS]
+
+
+def find(text: str) -> Lesson:
+    """A lesson by its number or name, or the ``next`` one that is not done. Raises InputError."""
+    known = lessons()
+    if text == "next":
+        return next((lesson for lesson in known if not done(lesson).ended), known[-1])
+    for lesson in known:
+        if text in (str(lesson.number), lesson.name):
+            return lesson
+    raise InputError(
+        f"there is no lesson {text!r}; type a number from 1 to {len(known)}, next, or one of "
+        f"{', '.join(lesson.name for lesson in known)}"
+    )
+
+
+def done(lesson: Lesson) -> Done:
+    found = read_section(SECTION).get(lesson.name)
+    if not isinstance(found, dict):
+        return Done(0, 0, 0, ended=False)
+    page, answers = found.get("page"), found.get("answers")
+    marks = list(answers.values()) if isinstance(answers, dict) else []
+    return Done(
+        page if isinstance(page, int) and page > 0 else 0,
+        sum(mark is True for mark in marks),
+        len(marks),
+        ended=found.get("ended") is True,
+    )
+
+
+def note(lesson: Lesson, page: int, *, right: bool | None = None) -> None:
+    """Page ``page`` was read; ``right``: the first answer to its question, which is noted once."""
+
+    def change(entry: Section) -> None:
+        entry["page"] = page + 1
+        if right is not None:
+            entry.setdefault("answers", {}).setdefault(str(page), right)
+
+    _change(lesson, change)
+
+
+def note_end(lesson: Lesson) -> None:
+    """It was read to its end; the next reading begins at its start."""
+
+    def change(entry: Section) -> None:
+        entry.update(ended=True, page=0)
+
+    _change(lesson, change)
+
+
+def forget() -> None:
+    """Forget what was done of every lesson."""
+    update_section(SECTION, Section.clear)
+
+
+def _change(lesson: Lesson, change: Callable[[Section], None]) -> None:
+    def alter(section: Section) -> None:
+        entry = section.get(lesson.name)
+        if not isinstance(entry, dict):
+            entry = section[lesson.name] = {}
+        change(entry)
+
+    update_section(SECTION, alter)
+
+
+def _lesson(name: str) -> Lesson:
+    lesson = import_module(f"pagesim_lessons.lessons.{name}").LESSON
+    assert isinstance(lesson, Lesson)
+    return lesson
