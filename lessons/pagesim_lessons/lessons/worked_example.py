@@ -71,7 +71,7 @@ def _one_request() -> Iterator[Part]:
     assert isinstance(taken, ev.BlocksTaken)
     yield Say(f"""
         Now A has {walk.written("A")} tokens in the cache and {len(table)} blocks of {size}: every slot is written. The
-        next token has no room, so before step 2 runs, the manager takes one more block.
+        next token has no room, so before step {walk.state.step + 1} runs, the manager takes one more block.
     """)
     yield Show(walk.picture())
     yield Say(f"""
@@ -107,7 +107,7 @@ def _slots() -> Iterator[Part]:
     last_slot = table[last // size] * size + last % size
     yield Show(walk.picture(MEMORY, TABLES))
     yield Ask(
-        f"Step 2 writes the token at position {last}. Into which slot?",
+        f"Step {walk.state.step} writes the token at position {last}. Into which slot?",
         Whole(last_slot),
         f"""{last} // {size} = {last // size} and table[{last // size}] = {table[last // size]}; {last} % {size} =
         {last % size}; so {table[last // size]} x {size} + {last % size} = {last_slot}.""",
@@ -195,8 +195,8 @@ def _questions() -> Iterator[Part]:
         f"""A prompt of exactly {full} tokens fills its blocks of {size} to the last slot. How many blocks does its
         sequence hold when the second output token is being computed?""",
         Whole(full // size + 1, "blocks"),
-        f"""The prompt takes {full // size}. The step that computes output 2 writes the K and V of output 1, at position
-        {full}: a new block is due. A prompt that fills its blocks has no room for one more.""",
+        f"""The prompt takes {full // size}. The step that computes the second output token writes the K and V of the first, at
+        position {full}: a new block is due. A prompt that fills its blocks has no room for one more.""",
         "The step that computes an output token writes the K and V of the one before.",
     )
     yield Ask(
