@@ -195,8 +195,8 @@ def _questions() -> Iterator[Part]:
         f"""A prompt of exactly {full} tokens fills its blocks of {size} to the last slot. How many blocks does its
         sequence hold when the second output token is being computed?""",
         Whole(full // size + 1, "blocks"),
-        f"""The prompt takes {full // size}. The step that computes the second output token writes the K and V of the first, at
-        position {full}: a new block is due. A prompt that fills its blocks has no room for one more.""",
+        f"""The prompt takes {full // size}. The step that computes the second output token writes the K and V of the
+        first, at position {full}: a new block is due. A prompt that fills its blocks has no room for one more.""",
         "The step that computes an output token writes the K and V of the one before.",
     )
     yield Ask(
