@@ -7,15 +7,15 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from checked_run import CheckedRun  # noqa: E402
-from driver import Driver  # noqa: E402
 from examples import examples  # noqa: E402
 from hypothesis import given  # noqa: E402
-from operations import operations, paged_sizes  # noqa: E402
 from run_scripts import contiguous_memories, paged_memories, scripts  # noqa: E402
 
 from pagesim.core.block_manager import BlockManager  # noqa: E402
 from pagesim.core.types import Copy, Geometry  # noqa: E402
 from pagesim.engine.kv_cache import KVCache  # noqa: E402
+from pagesim.practice.driver import Driver  # noqa: E402
+from pagesim.practice.rows import operations, paged_sizes  # noqa: E402
 
 
 class TensorShadow:

@@ -1,15 +1,16 @@
 """The named laws of a memory, over every memory; and the paged one against a plainly written oracle."""
 
 import pytest
-from driver import Driver, contiguous_driver, paged_driver
+from drivers import contiguous_driver, paged_driver
 from hypothesis import given
-from operations import arenas, operations, paged_sizes
 
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.errors import LawBrokenError
 from pagesim.core.laws import LAWS, check_conservation, check_refcount
 from pagesim.core.memories import PLACERS, RESERVATIONS
 from pagesim.core.recorded import Recorded
+from pagesim.practice.driver import Driver
+from pagesim.practice.rows import arenas, operations, paged_sizes
 
 
 @pytest.mark.parametrize(
@@ -56,5 +57,5 @@ def test_laws_catch_a_stranger_by_its_protocol_alone():
 
 
 def test_every_law_has_a_name_and_a_sentence():
-    assert len(LAWS) == 15
+    assert len(LAWS) == 16
     assert all(sentence.endswith(".") for sentence in LAWS.values())

@@ -26,6 +26,7 @@ LAWS: dict[str, str] = {
     "single-writer": "What a sequence may still write, no other sequence may write or has written.",
     "content": "A sequence's table leads back to exactly its own tokens, each after all those before it.",
     "none-changes-nothing": "A command that was refused or raised has changed nothing.",
+    "contract": "A call returns what its contract says, and a command does what the question before it foretold.",
     "fold": "The state told by the events equals the memory's own after every step.",
     "progress": "A step with work computes something, the oldest sequence first of all, and every run ends.",
     "clock": "Time never goes back, and step numbers rise by one.",
