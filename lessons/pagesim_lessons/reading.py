@@ -81,24 +81,25 @@ def read_through(lesson: Lesson, console: Console, *, answers: bool = True) -> N
 class Reading:
     """One walk through a lesson with keys. ``first`` is the page to begin at.
 
-    ``read_key`` returns one key as the terminal sends it, ``read_line`` a typed line (EOFError: no more). ``tell`` is
-    told after each page: its number, and for a question whether the first answer was right.
+    ``read_key`` returns one key as the terminal sends it, ``read_line`` a line typed behind a prompt (EOFError: no
+    more). ``tell`` is told after each page: its number, and for a question whether the first answer was right.
     """
 
     lesson: Lesson
     console: Console
     read_key: Callable[[], str]
-    read_line: Callable[[], str]
+    read_line: Callable[[str], str]
     tell: Callable[[int, bool | None], None]
     first: int = 0
 
     def walk(self) -> bool:
         """Read until the end, or until the reader leaves: was the end reached?"""
-        made: list[Page] = []
-        coming, at = pages(self.lesson), self.first
+        coming = pages(self.lesson)
+        made = list(islice(coming, self.first + 1))
+        at = min(self.first, len(made) - 1)  # the lesson may have become shorter
         self.console.print(title(self.lesson, f"about {self.lesson.minutes} minutes"))
-        if self.first:
-            self._note(f"Going on at page {self.first + 1}; --from-start begins again.")
+        if at:
+            self._note(f"Going on at page {at + 1}; --from-start begins again.")
         while True:
             made += islice(coming, max(at + 1 - len(made), 0))
             if at >= len(made):
@@ -118,9 +119,8 @@ class Reading:
         self._note(f"[{place}]  {ask.answer.form}; or one of: hint, answer, back, quit")
         first: bool | None = None
         while True:
-            self.console.print(Text("> ", style="bold"), end="")
             try:
-                typed = self.read_line().strip()
+                typed = self.read_line("> ").strip()
             except EOFError:
                 return LEAVE
             word = _WORDS.get(typed.casefold(), typed)
