@@ -171,6 +171,21 @@ class Walk:
         return queue.blocks
 
     @cached_property
+    def held_by_step(self) -> list[int]:
+        """Blocks held in each step, of the whole run."""
+        state, held = RunState(self.geometry), []
+        for event in self.events:
+            state.apply(event)
+            if isinstance(event, ev.StepPlanned):
+                held.append(state.num_held)
+        return held
+
+    @cached_property
+    def num_computed(self) -> int:
+        """Tokens computed by the whole run, those computed again included."""
+        return sum(sum(e.counts) for e in self.events if isinstance(e, ev.StepPlanned))
+
+    @cached_property
     def waste(self) -> WasteMeter:
         """Where the memory went over the whole run."""
         meter = WasteMeter(self.geometry)
