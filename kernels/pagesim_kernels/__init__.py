@@ -9,8 +9,8 @@ To read, in this order:
 
 To use: ``backends.attention`` picks one of them. Around them: ``options.py`` (what a model may ask for),
 ``inputs.py`` (what is refused, and how), ``tiling.py`` (the sizes that were chosen, and why), ``cases.py``,
-``check.py``, ``walk.py``, ``report.py`` and ``bench.py`` (``pagesim kernel check|explain|report|bench``), and
-``interpreter.py`` (what a GPU would refuse, seen without one).
+``check.py``, ``walk.py`` (on ``story.py``, which needs NumPy alone), ``report.py`` and ``bench.py`` (``pagesim kernel
+check|explain|report|bench``), and ``interpreter.py`` (what a GPU would refuse, seen without one).
 
 Importing this package imports nothing else. The modules import torch, triton and numba when they are imported
 themselves; ``backends``, ``inputs``, ``options``, ``reference`` and ``cache_ops`` need torch alone.

@@ -17,7 +17,7 @@ from pagesim.views.glyphs import glyphs_of
 from pagesim.views.palette import OWNER_COLORS
 
 if TYPE_CHECKING:
-    from pagesim_kernels.walk import Lane, Tile, Walk
+    from pagesim_kernels.story import Lane, Tile, Walk
 
 LABEL = 13
 CELL = 7
