@@ -1,0 +1,1 @@
+"""Quizzes: generated problems with typed answers. A topic and a seed are the same problem for ever."""

@@ -1,0 +1,83 @@
+"""The topics of quizzes by name, and the problem that a topic and a seed mean."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pagesim.core.errors import InputError
+from pagesim_lessons.quizzes import (
+    block_tables,
+    buddy,
+    budget,
+    bytes_per_token,
+    concurrency,
+    copy_on_write,
+    eviction,
+    preemption,
+    prefix_hits,
+    reference_counts,
+    slots,
+    waste,
+)
+from pagesim_lessons.quizzes.draws import Draws
+from pagesim_lessons.quizzes.problem import Posed, Problem
+
+MOST_SEED = 10**15
+VERSION = 1
+"""Part of every seed's text. A change that alters problems must raise it, and write the stored sheets anew."""
+
+
+class Topic(NamedTuple):
+    """``about`` is one line for a list of topics."""
+
+    title: str
+    about: str
+    pose: Callable[[Draws], Posed]
+
+
+TOPICS: dict[str, Topic] = {
+    "bytes-per-token": Topic(
+        "Bytes per token", "what K and V of a token take, for real models", bytes_per_token.pose
+    ),
+    "concurrency": Topic(
+        "Concurrency", "how many requests fit on a real GPU at once", concurrency.pose
+    ),
+    "waste": Topic("The waste split", "slots used, reserved, and lost in and outside", waste.pose),
+    "buddy": Topic("Buddy placement", "where runs go, split and join; what is lost", buddy.pose),
+    "block-tables": Topic(
+        "Block tables", "which physical blocks a request holds", block_tables.pose
+    ),
+    "slots": Topic("Slots", "from a position through the table to a slot, and back", slots.pose),
+    "reference-counts": Topic(
+        "Reference counts", "how many tables list a block, after forks", reference_counts.pose
+    ),
+    "copy-on-write": Topic(
+        "Copy-on-write", "who copies which block, in which order", copy_on_write.pose
+    ),
+    "prefix-hits": Topic(
+        "Prefix hits", "how much of a new prompt the cache holds", prefix_hits.pose
+    ),
+    "eviction": Topic("Eviction order", "what the prefix cache forgets first", eviction.pose),
+    "preemption": Topic(
+        "Preemption", "who gives way, what is lost, and who waits then", preemption.pose
+    ),
+    "budget": Topic("Token budget and chunks", "who computes how much in which step", budget.pose),
+}
+
+
+def problem(topic: str, seed: int) -> Problem:
+    """The problem of a topic and a seed: the same one for ever. Raises InputError for a topic or seed that is none."""
+    found = TOPICS.get(topic)
+    if found is None:
+        raise InputError(
+            f"{topic[:40]!r} is no topic of the quiz; the topics are {', '.join(TOPICS)}"
+        )
+    check_seed(seed)
+    posed = found.pose(Draws(f"pagesim quiz {VERSION} {topic} {seed}"))
+    repeat = f"pagesim quiz {topic} --seed {seed}"
+    return Problem(topic, found.title, seed, repeat, *posed)
+
+
+def check_seed(seed: int) -> None:
+    """Raises InputError."""
+    if not 0 <= seed <= MOST_SEED:
+        raise InputError(f"seed {seed} was given; give a whole number from 0 to {MOST_SEED:,}")
