@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pagesim.core import events as ev
+from pagesim.core.memory import KVCacheManager
 from pagesim.core.types import BlockId, Geometry, SeqId
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import explain
@@ -17,6 +18,7 @@ from pagesim.replay.free_queue import FreeQueue
 from pagesim.replay.keeper import Keeper
 from pagesim.replay.memory_map import changed_blocks, memory_map
 from pagesim.replay.run_state import RunState, SequenceView
+from pagesim.replay.timeline import TimelineFold
 from pagesim.replay.waste import WasteMeter
 from pagesim.sim.scenario import Scenario, load_scenario, parse_scenario
 from pagesim.views.block_tables import BlockTables
@@ -28,11 +30,14 @@ MEMORY, TABLES, QUEUES, BAR = "memory", "tables", "queues", "bar"
 
 
 class Walk:
-    """One scenario's run. ``place`` counts events, as a cursor's does; the walk begins before the first."""
+    """One scenario's run. ``place`` counts events, as a cursor's does; the walk begins before the first.
 
-    def __init__(self, story: Scenario) -> None:
+    ``memory``: a fresh one to run it in, instead of the scenario's own.
+    """
+
+    def __init__(self, story: Scenario, memory: KVCacheManager | None = None) -> None:
         keeper = Keeper()
-        loop = story.loop(lambda _: [keeper])
+        loop = story.loop(lambda _: [keeper], memory)
         loop.run()
         self.story = story
         self.geometry: Geometry = loop.scheduler.memory.geometry
@@ -51,9 +56,9 @@ class Walk:
         return cls(load_scenario(name))
 
     @classmethod
-    def told(cls, name: str, toml: str) -> "Walk":
+    def told(cls, name: str, toml: str, memory: KVCacheManager | None = None) -> "Walk":
         """That of a scenario written in TOML (docs/scenarios.md lists the fields)."""
-        return cls(parse_scenario(name, name, toml.encode()))
+        return cls(parse_scenario(name, name, toml.encode()), memory)
 
     # -- moves -------------------------------------------------------------------------------------------
 
@@ -192,6 +197,14 @@ class Walk:
         for event in self.events:
             meter.apply(event)
         return meter
+
+    @cached_property
+    def lanes(self) -> TimelineFold:
+        """What each sequence did in each step of the whole run; ``views.timeline.Timeline`` draws it."""
+        fold = TimelineFold()
+        for event in self.events:
+            fold.apply(event)
+        return fold
 
     # -- pictures ----------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from pagesim.core.beam import BeamSearch, Candidate, EarlyStopping
 from pagesim.core.errors import InputError
 from pagesim.core.loop import Arriving, ServingLoop
 from pagesim.core.memories import PLACERS, MemorySettings, build_memory
+from pagesim.core.memory import KVCacheManager
 from pagesim.core.order import FCFS
 from pagesim.core.plan import samples_due
 from pagesim.core.preempt_mode import RECOMPUTE, SWAP
@@ -57,9 +58,11 @@ class Scenario:
     beam_scripts: Mapping[str, BeamScript]  # by request
     words: Sequence[str] = ()  # a word's position is its token id
 
-    def loop(self, make_listeners: MakeListeners | None = None) -> ServingLoop:
-        """A fresh run of the story, not started."""
-        memory = build_memory(self.allocator, self.memory, self.free_order)
+    def loop(
+        self, make_listeners: MakeListeners | None = None, memory: KVCacheManager | None = None
+    ) -> ServingLoop:
+        """A fresh run of the story, not started. ``memory``: another one than the story's own."""
+        memory = memory or build_memory(self.allocator, self.memory, self.free_order)
         clock = StepClock(Scripted(self.outputs, self.beam_scripts))
         return put_together(memory, self.scheduler, clock, self.arrivals, make_listeners)
 
