@@ -1,9 +1,15 @@
 """Small pictures that only lessons need. Knows nothing about runs: it is given texts and numbers."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.jupyter import JupyterMixin
 from rich.table import Table
 from rich.text import Text
+
+from pagesim.views.glyphs import glyphs_of
+from pagesim.views.palette import owner
 
 
 def figures(headings: Sequence[str], rows: Sequence[Sequence[str | Text]], left: int = 1) -> Table:
@@ -17,3 +23,42 @@ def figures(headings: Sequence[str], rows: Sequence[Sequence[str | Text]], left:
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return table
+
+
+class Share(NamedTuple):
+    """What a step computes of one sequence: so many tokens of its prompt, so many outputs. ``number`` is its colour."""
+
+    number: int
+    prompt: int
+    outputs: int
+
+
+class StepTokens(JupyterMixin):
+    """The tokens of some steps, a letter each: small for a prompt's, capital for an output's, dots for budget left.
+
+    ``steps`` are pairs of a step's number and what it computes.
+    """
+
+    def __init__(self, steps: Sequence[tuple[int, Sequence[Share]]], budget: int) -> None:
+        self.steps = steps
+        self.budget = budget
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        free = glyphs_of(options).free
+        for step, shares in self.steps:
+            line = Text(f"step {step:>2}  ", style="", no_wrap=True, overflow="crop")
+            used = sum(share.prompt + share.outputs for share in shares)
+            for number, prompt, outputs in shares:
+                drawn = owner(number)
+                line.append(drawn.letter.lower() * prompt + drawn.letter * outputs, drawn.style)
+            line.append(free * (self.budget - used), "dim")
+            yield line.append(f"  {used} of {self.budget}")
+        letters = {
+            share.number: owner(share.number).letter for _, part in self.steps for share in part
+        }
+        small = ", ".join(letter.lower() for letter in letters.values())
+        large = ", ".join(letters.values())
+        yield Text(
+            f"{small}: a token of a prompt   {large}: a token of an answer   {free}: budget left",
+            style="dim",
+        )
