@@ -11,7 +11,12 @@ from pagesim.core.errors import InputError
 from pagesim.practice.progress import Section, read_section, update_section
 from pagesim_lessons.lesson import Lesson
 
-LESSONS = ("worked_example", "sharing", "beam_search")
+LESSONS = (
+    "worked_example",
+    "sharing",
+    "beam_search",
+    "continuous_batching",
+)
 """Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other."""
 SECTION = "lessons"
 
