@@ -12,6 +12,8 @@ from pagesim.practice.progress import Section, read_section, update_section
 from pagesim_lessons.lesson import Lesson
 
 LESSONS = (
+    "kv_cache",
+    "slabs",
     "worked_example",
     "sharing",
     "beam_search",
