@@ -17,6 +17,7 @@ LESSONS = (
     "worked_example",
     "sharing",
     "beam_search",
+    "prefix_caching",
     "continuous_batching",
 )
 """Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other."""
