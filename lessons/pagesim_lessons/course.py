@@ -18,7 +18,9 @@ LESSONS = (
     "sharing",
     "beam_search",
     "prefix_caching",
+    "out_of_memory",
     "continuous_batching",
+    "kernel",
 )
 """Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other."""
 SECTION = "lessons"

@@ -123,8 +123,10 @@ class _Drawing:
         output = max((view.max_tokens for view in running), default=1)
         self._prompt_digits, self._output_digits = len(f"{prompt:,}"), len(f"{output:,}")
         texts = self._name + 4 + 2 * (self._prompt_digits + self._output_digits) + 2 + 16 + 4
+        notes = [len(self._note(view)[0]) for view in running]
         if any(view.logprob is not None for view in running):
-            texts += len("  -10.00 nats")
+            notes.append(len("  -10.00 nats"))
+        texts += max(notes, default=0)
         self._bar = min(max((self._width - texts) // 2, LEAST_BAR), MOST_BAR)
 
     def heading(self, text: str, note: str) -> Text:
@@ -162,14 +164,19 @@ class _Drawing:
         line.append(" prompt  ", "dim")
         self._progress(line, view.outputs, view.max_tokens, self._output_digits)
         line.append(" output", "dim")
+        line.append(*self._note(view))
+
+    def _note(self, view: SequenceView) -> tuple[str, str]:
+        """What is special about a running one, and its style."""
         if view.seq in self._asked.state.moving:
-            line.append("  dropped")
-        elif view.outputs and view.written < view.tokens - 1:
-            line.append(f"  computes again: {view.written:,} of {view.tokens:,}")
-        elif view.logprob is not None:
-            line.append(f"  {nats(view.logprob)}")
-        elif view.preemptions:
-            line.append(f"  preempted {times(view.preemptions)}", "dim")
+            return "  dropped", ""
+        if view.outputs and view.written < view.tokens - 1:
+            return f"  computes again: {view.written:,} of {view.tokens:,}", ""
+        if view.logprob is not None:
+            return f"  {nats(view.logprob)}", ""
+        if view.preemptions:
+            return f"  preempted {times(view.preemptions)}", "dim"
+        return "", ""
 
     def _progress(self, line: Text, done: int, whole: int, digits: int) -> None:
         full = self._bar if done >= whole else min(done * self._bar // max(whole, 1), self._bar - 1)
