@@ -140,6 +140,8 @@ def _run() -> int:
             raise
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
         return _say(f"this should not happen ({what}); with PAGESIM_DEBUG=1 it says where", 1)
+    if code == 130:  # how some versions of typer tell of Ctrl-C
+        return _say("interrupted", 130)
     return code if isinstance(code, int) else 0
 
 
