@@ -329,14 +329,14 @@ def _throughput(reports: dict[str, RunReport]) -> Iterator[Part]:
         Choice(
             (
                 "Yes: that many more tokens come out of every step.",
-                "It is higher, but by less than that.",
                 "No, it is the same: the GPU was busy before, too.",
+                "It is higher, but by less than that.",
             ),
-            1,
+            2,
             (
                 "is a step with more sequences as short as before?",
-                "",
                 "it was busy reading weights; section 1 says who shares that",
+                "",
             ),
         ),
         f"""{rate:.1f} times. A step makes more tokens, but it also lasts longer: more K and V are read, and more
@@ -513,14 +513,14 @@ def _questions() -> Iterator[Part]:
         requests at once, and all had room. What happens to the throughput?""",
         Choice(
             (
-                "It rises as in section 3.",
                 "Nothing to speak of: the batch was not limited by memory.",
+                "It rises as in section 3.",
                 "It rises, because paged attention is the faster kernel.",
             ),
-            1,
+            0,
             (
-                "there it rose because more requests could run at once; here no more are there",
                 "",
+                "there it rose because more requests could run at once; here no more are there",
                 "the kernel reads the same K and V, and looks up a table besides (Lesson 10)",
             ),
         ),
