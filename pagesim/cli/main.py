@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 import threading
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from pagesim import __version__
 from pagesim.cli import (
@@ -56,7 +57,23 @@ TOUR = f"""pagesim {__version__}: see where LLM serving memory goes, block by bl
 Every command has --help; most have --json.
 """
 
+
+class CtrlCError(PagesimError):
+    """Ctrl-C, before typer makes of it whatever its version does."""
+
+
+class Commands(typer.core.TyperGroup):
+    """All commands, with one meaning of Ctrl-C."""
+
+    def invoke(self, ctx: Any) -> object:  # typer.Context, or its base in newer versions
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise CtrlCError("interrupted") from None
+
+
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -122,7 +139,7 @@ def _run() -> int:
         code = typer.main.get_command(app).main(prog_name="pagesim", standalone_mode=False)
         sys.stdout.flush()
     except PagesimError as error:
-        return _say(str(error))
+        return _say(str(error), 130 if isinstance(error, CtrlCError) else 2)
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", 130)
     except BrokenPipeError:  # the reader of a pipe went away, `| head` say
@@ -140,8 +157,6 @@ def _run() -> int:
             raise
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
         return _say(f"this should not happen ({what}); with PAGESIM_DEBUG=1 it says where", 1)
-    if code == 130:  # how some versions of typer tell of Ctrl-C
-        return _say("interrupted", 130)
     return code if isinstance(code, int) else 0
 
 
