@@ -102,6 +102,15 @@ class Band(NamedTuple):
         return Text(character * cells, style=self.color)
 
 
+GPU_BANDS = (
+    Band("weights", "reserved", OWNER_COLORS[0]),
+    Band("workspace", "internal", OWNER_COLORS[3]),
+    Band("K and V", "used", OWNER_COLORS[2]),
+    Band("left alone", "free", KINDS[4].color),
+)
+"""What a GPU's memory holds."""
+
+
 class Bar(NamedTuple):
     label: str
     parts: Sequence[float]

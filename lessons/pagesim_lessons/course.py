@@ -14,6 +14,7 @@ from pagesim_lessons.lesson import Lesson
 LESSONS = (
     "kv_cache",
     "slabs",
+    "blocks_and_tables",
     "worked_example",
     "sharing",
     "beam_search",

@@ -16,7 +16,7 @@ from pagesim.sim import paper
 from pagesim.sim.cost import CostModel, cost_model
 from pagesim.sim.simulate import simulate
 from pagesim_lessons.cache_pictures import (
-    Band,
+    GPU_BANDS,
     Bar,
     HeadGroup,
     HeadGroups,
@@ -49,12 +49,6 @@ LONG = 8192
 REQUESTS = 300
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 NAMED = {"mha": "MHA", "gqa": "GQA", "mqa": "MQA", "mla": "MLA"}
-BANDS = (
-    Band("weights", "reserved", "#2f9bd8"),
-    Band("workspace", "internal", "#c4689a"),
-    Band("K and V", "used", "#00966b"),
-    Band("left alone", "free", "#7f7f7f"),
-)
 
 
 def script() -> Iterator[Part]:
@@ -235,7 +229,7 @@ def _table_of_models() -> Iterator[Part]:
 
 
 def _beside_the_weights() -> Iterator[Part]:
-    pairs = [(model(name), gpu(card)) for name, card in (("opt-13b", "a100-sxm-40gb"), *PAIRS)]
+    pairs = [(model(name), gpu(card)) for name, card in ((paper.MODEL, paper.GPU), *PAIRS)]
     yield Section("What is left beside the weights")
     yield Say("""
         The cache gets what the weights leave. An engine takes a share of the GPU's memory for itself, loads the
@@ -243,7 +237,7 @@ def _beside_the_weights() -> Iterator[Part]:
         when it starts: the pool does not grow.
     """)
     yield Show(
-        StackedBars([_budget_bar(*pair) for pair in pairs], BANDS),
+        StackedBars([_budget_bar(*pair) for pair in pairs], GPU_BANDS),
         "Memory by pagesim's planner, and how many tokens the K and V hold:",
     )
     llama, card = model("llama-3.1-8b"), gpu("H100-SXM")
@@ -418,7 +412,7 @@ def _crossing(name: str, card: str, length: int) -> Crossing:
 def _which_comes_first(length: int) -> Iterator[Part]:
     found = [
         _crossing(name, card, tokens)
-        for name, card in (("opt-13b", "a100-sxm-40gb"), *PAIRS)
+        for name, card in ((paper.MODEL, paper.GPU), *PAIRS)
         for tokens in (length, LONG)
         if tokens <= model(name).max_position
     ]
