@@ -292,7 +292,7 @@ def _groups() -> Iterator[Part]:
         YesNo(value=False),
         f"""As long as anybody is on the host, nobody new is admitted. Else newcomers would take what {leader} waits
         for, again and again. {leader} came first, and comes back first.""",
-        f"What would become of {leader} if one small request after another were let in?",
+        f"What would become of {leader} if small requests came all the time and were let in?",
     )
     walk.until("returned")
     walk.until("planned")
@@ -386,7 +386,7 @@ def _small_trade() -> Iterator[Part]:
 
 # -- thrash ----------------------------------------------------------------------------------------------
 
-SHARES = ("0 %", "1 %", "5 %", "20 %", "40 %")
+SHARES = tuple(f"{percent} %" for percent in (0, 1, 5, 20, 40))
 REQUESTS = 200
 
 
@@ -457,7 +457,7 @@ _HEAD = (
     "preempted",
     "tokens\nlost",
     "output\ntokens/s",
-    "time per token,\np99",
+    "time per token,\nslowest 1 %",
 )
 
 
