@@ -45,8 +45,16 @@ def view(
     first = targets[0]
     start = None if first.step is None else f"{first.step}"
     start = start if first.event is None else f"e{first.event}"
+    if start is None:
+        start = _opens_at(read[0].header)
     if start is not None:
         place_typed(runs[0], start)  # is there such a place? else nothing is started
     notes = [warning for log in read for warning in log.warnings]
     encoding = stream_encoding(sys.stdout, os.environ)
     raise typer.Exit(run_in_terminal(ViewerApp(runs, encoding=encoding, start=start, notes=notes)))
+
+
+def _opens_at(header: dict[str, object]) -> str | None:
+    """Where the log itself says it is to be opened: one that shows a fault is, where that is found."""
+    place = header.get("opens_at")
+    return f"e{place}" if isinstance(place, int) and place >= 0 else None

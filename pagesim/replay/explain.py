@@ -13,7 +13,7 @@ from pagesim.replay import explain_memory as memory
 from pagesim.replay import explain_requests as requests
 from pagesim.replay import explain_swap as swap
 from pagesim.replay import reasons
-from pagesim.replay.log import UnknownEvent
+from pagesim.replay.log import REMARK, UnknownEvent
 from pagesim.replay.phrases import be, counted, duration, joined, one_line, some_of, verb
 from pagesim.replay.reasons import name_of, unit, view_of
 from pagesim.replay.run_state import RunState
@@ -186,6 +186,8 @@ def _ended(event: ev.RunEnded, before: RunState) -> str:
 
 
 def _unknown(event: UnknownEvent, _: RunState) -> str:
+    if event.kind == REMARK and event.fields:
+        return str(event.fields[0])
     fields = counted(len(event.fields), "field")
     return f"{event.kind}: a kind of event that this pagesim does not know, with {fields}"
 

@@ -52,6 +52,14 @@ class UnknownEvent(NamedTuple):
     fields: tuple[object, ...]
 
 
+REMARK = "remark"
+"""A kind of line that no run writes: a text about what happens there, by whoever made the log. It changes nothing."""
+
+
+def remark(text: str) -> UnknownEvent:
+    return UnknownEvent(REMARK, (text,))
+
+
 class LoggedEvents(Sequence["ev.Event | UnknownEvent"]):
     """The events of a log, decoded when looked at, a chunk of lines at a time. Kinds can be read without that.
 
@@ -245,7 +253,7 @@ class LogWriter:
         self._lines = [_dump(header)]
         self._flush()
 
-    def apply(self, event: ev.Event) -> None:
+    def apply(self, event: "ev.Event | UnknownEvent") -> None:
         self._lines.append(encode(event))
         if len(self._lines) >= FLUSH_EVERY:
             self._flush()

@@ -1,0 +1,1 @@
+"""Exercise: samples that share blocks, and the copy that comes before a write."""

@@ -1,0 +1,226 @@
+"""A learner's file, checked in a process of its own, with limits; whatever it does, an Outcome comes back.
+
+The file is never loaded here. Knows nothing about what is checked.
+"""
+
+import json
+import os
+import queue
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import IO
+
+from pagesim.practice.exercise import FILE, RETURNS, Exercise
+from pagesim.practice.outcome import Outcome, from_plain
+
+START_S = 60.0
+"""How long a process may take until it is ready; torch alone takes seconds."""
+MOST_OUTPUT = 20_000
+MOST_LINE = 20_000_000
+NOT_HANDED_DOWN = ("PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONSAFEPATH")
+SETTINGS = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8",
+    "PYTHONUTF8": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "TRITON_INTERPRET": "1",
+}
+
+
+def check_file(exercise: Exercise, checks: str, file: Path) -> Outcome:
+    """What came of one file. ``checks`` is the module that has the exercise as ``EXERCISE``."""
+    return check_files(exercise, checks, [file])[0]
+
+
+def check_files(exercise: Exercise, checks: str, files: Sequence[Path]) -> list[Outcome]:
+    """The same for several, one after another in one process, as long as it lives; only for files that one trusts
+    not to meddle with each other."""
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(files):
+        left = [str(file.resolve()) for file in files[len(outcomes) :]]
+        with (
+            TemporaryDirectory(prefix="pagesim-", ignore_cleanup_errors=True) as folder,
+            _started(checks, left, folder) as child,
+        ):
+            outcomes += child.outcomes(exercise, len(left))
+    return outcomes
+
+
+class _Child:
+    """The process, and what it has said so far."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", secret: str) -> None:
+        self._process = process
+        self._secret = secret
+        self._said: queue.Queue[dict[str, object] | None] = queue.Queue()
+        self._output = bytearray()
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._streams = (process.stdout, process.stderr)
+        self._readers = [
+            threading.Thread(target=self._listen, args=(process.stdout,), daemon=True),
+            threading.Thread(target=self._keep, args=(process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def outcomes(self, exercise: Exercise, count: int) -> Iterator[Outcome]:
+        """One for each file, until the process is lost: the file it was lost with gets the last one."""
+        law, ready, started = FILE, False, monotonic()
+        deadline = started + START_S
+        while count:
+            said, in_time = self._next(deadline)
+            if said is None:
+                why = self._why_lost() if in_time else _too_slow(exercise, law, ready=ready)
+                lost = Outcome(passed=False, law=RETURNS, sentence=_during(why, law))
+                yield replace(lost, output=self.output(), seconds=monotonic() - started)
+                return
+            if "law" in said:
+                law = str(said["law"])
+            elif "ready" in said:
+                ready, started = True, monotonic()
+                deadline = started + exercise.seconds
+            else:
+                count -= 1
+                self.settle(0 if count else 0.5)
+                yield replace(_outcome(said), output=self.output(), seconds=monotonic() - started)
+                self._output.clear()
+                law, started = FILE, monotonic()
+                deadline = started + exercise.seconds
+
+    def output(self) -> str:
+        text = bytes(self._output).decode("utf-8", "replace")
+        return text if len(text) < MOST_OUTPUT else f"{text[:MOST_OUTPUT]}\n... and more"
+
+    def settle(self, seconds: float) -> None:
+        """Wait until it has ended and all it printed has come."""
+        if seconds:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+            self._readers[1].join(seconds)
+
+    def _next(self, deadline: float) -> tuple[dict[str, object] | None, bool]:
+        """What it says next, ``None`` if it is lost; and whether that was in time."""
+        try:
+            return self._said.get(timeout=max(deadline - monotonic(), 0)), True
+        except queue.Empty:
+            return None, False
+
+    def _why_lost(self) -> str:
+        self.settle(1)
+        code = self._process.poll()
+        if code is None:
+            return "your code closed the way by which its results are told"
+        if code >= 0:
+            return "your code ended the program"
+        name = signal.Signals(-code).name if -code in list(signal.Signals) else f"signal {-code}"
+        if name in ("SIGSEGV", "SIGBUS", "SIGABRT"):
+            return f"Python itself crashed ({name}), as it does when calls nest too deep"
+        if name == "SIGXCPU":
+            return "your code used up its processor time"
+        return f"the program was ended ({name}), perhaps for want of memory"
+
+    def close(self) -> None:
+        """Close the pipes, but for those that some grandchild still holds open: reading them would wait for it."""
+        for reader, stream in zip(self._readers, self._streams, strict=True):
+            reader.join(0.2)
+            if not reader.is_alive():
+                stream.close()
+
+    def _listen(self, stream: IO[bytes]) -> None:
+        rest = b""
+        with suppress(OSError, ValueError):
+            while (data := os.read(stream.fileno(), 65_536)) and len(rest) < MOST_LINE:
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._hear(line)
+        self._said.put(None)
+
+    def _hear(self, line: bytes) -> None:
+        with suppress(ValueError, RecursionError):
+            said = json.loads(line)
+            if isinstance(said, dict) and said.pop("secret", None) == self._secret:
+                self._said.put(said)
+
+    def _keep(self, stream: IO[bytes]) -> None:
+        with suppress(OSError, ValueError):
+            while data := os.read(stream.fileno(), 65_536):
+                if len(self._output) < 4 * MOST_OUTPUT:
+                    self._output += data
+
+
+def _outcome(said: dict[str, object]) -> Outcome:
+    try:
+        return from_plain(said["outcome"])  # type: ignore[arg-type]
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        sentence = "what the process said about your code cannot be read"
+        return Outcome(passed=False, law=RETURNS, sentence=sentence)
+
+
+def _too_slow(exercise: Exercise, law: str, *, ready: bool) -> str:
+    if not ready:
+        return f"Python did not start within {START_S:g} s"
+    most = f"{exercise.seconds:g} s"
+    if law == FILE:
+        return f"your code did not come to an end within {most}"
+    return f"the checks did not come to an end within {most}: something in your code takes too long"
+
+
+def _during(why: str, law: str) -> str:
+    return f"{why}, while the file was loaded" if law == FILE else f"{why}, while {law} was checked"
+
+
+@contextmanager
+def _started(checks: str, files: Sequence[str], folder: str) -> Iterator[_Child]:
+    """A child that has its job; gone, with all that it started, when left."""
+    secret = secrets.token_hex(16)
+    environ = {k: v for k, v in os.environ.items() if k not in NOT_HANDED_DOWN} | SETTINGS
+    environ |= {
+        "HYPOTHESIS_STORAGE_DIRECTORY": folder,
+        "TRITON_CACHE_DIR": folder,
+        "TMPDIR": folder,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "pagesim.practice.child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environ,
+        start_new_session=True,
+    )
+    child = _Child(process, secret)
+    try:
+        job = {"secret": secret, "checks": checks, "files": list(files)}
+        assert process.stdin is not None
+        with suppress(OSError):  # it is lost, which reading from it will say
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.flush()
+        yield child
+    finally:
+        _end(process)
+        child.close()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    with suppress(OSError):
+        process.kill()
+    process.wait()
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()

@@ -1,0 +1,14 @@
+# law: order
+# says: up to and without
+"""One slot too many: the position stop is counted in."""
+
+
+def slot_of(table, position, block_size):
+    if position < 0:
+        raise IndexError
+    return table[position // block_size] * block_size + position % block_size
+
+
+def slots_of(table, start, stop, block_size):
+    last = min(stop, len(table) * block_size - 1)
+    return [slot_of(table, position, block_size) for position in range(start, last + 1)]
