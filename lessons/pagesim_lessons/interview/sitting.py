@@ -12,6 +12,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.text import Text
 
+from pagesim.replay.phrases import counted
 from pagesim_lessons.interview.cards import Card
 from pagesim_lessons.interview.deck import Statement
 from pagesim_lessons.interview.drawing import question, solution, when
@@ -120,11 +121,9 @@ class FlashCards:
         offers = []
         for grade in Grade:
             due = when(after(before, grade, self.today).due, self.today)
-            offers.append(
-                f"{grade.value} {NAMES[grade]} ({'again now' if due == 'today' else due})"
-            )
-        self.desk.say(f"How was it?  {'  '.join(offers)}", "bold")
-        self.desk.say("r runs the command, q leaves", "dim")
+            offers.append(f"{grade.value} {NAMES[grade]} ({'now' if due == 'today' else due})")
+        self.desk.say("How was it? A key grades it; r runs the command, q leaves.", "dim")
+        self.desk.say("  ".join(offers), "bold")
         grade = GRADES[self.desk.pick(tuple(GRADES), full)]
         memory = after(before, grade, self.today)
         self.known[card.id] = memory
@@ -135,11 +134,7 @@ class FlashCards:
     def _summary(self, grades: list[Grade], left: int) -> None:
         counts = ", ".join(f"{grades.count(grade)} {NAMES[grade]}" for grade in Grade)
         number = len(grades)
-        text = (
-            f"{number} {'answer' if number == 1 else 'answers'}: {counts}."
-            if number
-            else "No answers."
-        )
+        text = f"{counted(number, 'answer')}: {counts}." if number else "No answers."
         kept = " All of it is kept." if number else ""
         rest = f" {left} more were to come." if left else ""
         self.desk.say(f"{text}{rest}{kept}")
@@ -171,7 +166,8 @@ class MockInterview:
         taken: list[Taken] = []
         limit = clock(self.seconds)
         self.desk.say(
-            f"{len(cards)} questions, {limit} minutes each. Say your answer aloud.", "dim"
+            f"{counted(len(cards), 'question')}, {limit} minutes each. Say your answers aloud.",
+            "dim",
         )
         try:
             for place, card in enumerate(cards, 1):
@@ -189,7 +185,8 @@ class MockInterview:
         over = f", {clock(spent - self.seconds)} over" if spent > self.seconds else ""
         self.desk.say(f"{clock(spent)} of {clock(self.seconds)}{over}", "bold")
         self.desk.console.print(solution(full))
-        self.desk.say("How was it?  1 wrong  2 in part  3 right  4 right and fluent", "bold")
+        self.desk.say("How was it? A key says so; r runs the command, q leaves.", "dim")
+        self.desk.say("1 wrong  2 in part  3 right  4 right and fluent", "bold")
         grade = GRADES[self.desk.pick(tuple(GRADES), full)]
         return Taken(card, spent, grade)
 
