@@ -70,7 +70,8 @@ class Whole:
         return f"a whole number of {self.unit}" if self.unit else "a whole number"
 
     def shown(self) -> str:
-        return f"{self.value:,} {self.unit}".rstrip()
+        unit = self.unit.removesuffix("s") if self.value == 1 else self.unit
+        return f"{self.value:,} {unit}".rstrip()
 
     def grade(self, typed: str) -> Verdict:
         text = _without_unit(typed.strip(), self.unit)

@@ -49,7 +49,7 @@ def _attempt(draws: Draws) -> Posed | None:
     pieces = played.arena.holes()
     if not late or not early or not 2 <= len(pieces) <= 6:
         return None
-    last = draws.whole(max(total // 2, 2), total)
+    last = draws.whole(max(total // 4, 2), total)
     return _posed(num_slots, ops, played, early[-1], late[-1], last)
 
 

@@ -100,9 +100,10 @@ def _lines(gpu: GpuFacts, model: ModelFacts, block_size: int) -> list[str]:
         f"weights           {_gib(budget.weight_bytes)} GiB",
         f"workspace         {_gib(DEFAULT_WORKSPACE_BYTES)} GiB",
         (
-            f"K and V of one token: 2 x {model.num_kv_heads} KV heads x {model.head_dim} x 2 bytes x "
-            f"{model.num_layers} layers = {token:,} bytes"
+            f"a token's K and V 2 x {model.num_kv_heads} KV heads x {model.head_dim} x 2 bytes x "
+            f"{model.num_layers} layers"
         ),
+        f"                  = {token:,} bytes",
         f"block size        {block_size} tokens",
     ]
 

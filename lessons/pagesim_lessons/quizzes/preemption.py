@@ -76,21 +76,30 @@ class After:
 
 def pose(draws: Draws) -> Posed:
     policy = draws.one_of(("latest", "latest", "least-progress", "largest"))
-    return first_good(draws, lambda d: _attempt(d, policy))
+    several = draws.chance(35)
+    return first_good(draws, lambda d: _attempt(d, policy, several=several))
 
 
-def _attempt(draws: Draws, policy: str) -> Posed | None:
+def _attempt(draws: Draws, policy: str, *, several: bool) -> Posed | None:
+    """``several``: more than one has to give way in a step, which takes many small ones."""
     arrivals = []
     arrival = 0
-    for name in LETTERS[: draws.whole(4, 6)]:
-        arrivals.append((arrival, name, draws.whole(3, LONGEST_PROMPT)))
-        arrival += draws.whole(0, 2)
-    num_blocks = draws.whole(9, 14)
+    for name in LETTERS[: draws.whole(5, 6) if several else draws.whole(4, 6)]:
+        arrivals.append((arrival, name, draws.whole(2, 5 if several else LONGEST_PROMPT)))
+        arrival += draws.whole(0, 1 if several else 2)
+    num_blocks = draws.whole(6, 9) if several else draws.whole(9, 14)
     before, after = _run(num_blocks, policy, arrivals, draws.whole(0, 3))
     if before is None or after is None or len(before.running) < 3 or not before.waiting:
         return None
     if after.step < before.step or before.step < arrivals[-1][0] + 1:
         return None
+    if (len(after.victims) > 1) != several:
+        return None
+    left = tuple(row.name for row in before.running if row.name not in after.victims)
+    if after.served != left:
+        return (
+            None  # who gives way for itself ends the step: hard to tell, where others come after it
+        )
     return _posed(num_blocks, policy, [name for _, name, _ in arrivals], before, after)
 
 
@@ -209,7 +218,7 @@ def _when(after: After, working: tuple[str, ...]) -> Question:
             ),
             working[0],
         ),
-        f"Step {after.step}. {working[-2]}",
+        f"{working[-2]} That is more than there are, so somebody has to give way.",
     )
 
 

@@ -12,6 +12,7 @@ from pagesim_lessons.quizzes.problem import Posed, Question
 from pagesim_lessons.quizzes.wording import ids, sums, table
 
 Prompts = dict[str, tuple[int, ...]]
+MOST_TOKENS = 19  # as many as go on a line
 NUM_BLOCKS = 64  # enough that nothing is evicted
 
 RULES = (
@@ -38,6 +39,8 @@ def _attempt(draws: Draws) -> Posed | None:
         memory.publish(number, content, length)
         memory.free(number)
     cached = {name: memory.cached_tokens(Content(prompt)) for name, prompt in asked.items()}
+    if max(map(len, (*served.values(), *asked.values()))) > MOST_TOKENS:
+        return None
     if sum(count > 0 for count in cached.values()) < 2 or len(set(cached.values())) < 2:
         return None
     return _posed(size, served, asked, cached, memory.usage().cached)

@@ -49,7 +49,7 @@ def pose(draws: Draws) -> Posed:
                 f"block size   {size} slots",
                 f"tokens       {length}, at positions 0 to {length - 1}; K and V of all are stored",
                 f"block table  {ids(held.table)}   (logical block 0 first)",
-                f"free list    {ids(held.free)} ...   (front first; a new block is taken from there)",
+                f"free list    {ids(held.free)} ...   (front first: the next to be taken)",
             )
         ),
     )

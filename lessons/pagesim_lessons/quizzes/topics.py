@@ -66,15 +66,20 @@ TOPICS: dict[str, Topic] = {
 
 def problem(topic: str, seed: int) -> Problem:
     """The problem of a topic and a seed: the same one for ever. Raises InputError for a topic or seed that is none."""
-    found = TOPICS.get(topic)
-    if found is None:
-        raise InputError(
-            f"{topic[:40]!r} is no topic of the quiz; the topics are {', '.join(TOPICS)}"
-        )
+    found = check_topic(topic)
     check_seed(seed)
     posed = found.pose(Draws(f"pagesim quiz {VERSION} {topic} {seed}"))
     repeat = f"pagesim quiz {topic} --seed {seed}"
     return Problem(topic, found.title, seed, repeat, *posed)
+
+
+def check_topic(name: str) -> Topic:
+    """The topic of that name. Raises InputError."""
+    found = TOPICS.get(name)
+    if found is None:
+        topics = ", ".join(TOPICS)
+        raise InputError(f"{name[:40]!r} is no topic of the quiz; the topics are {topics}")
+    return found
 
 
 def check_seed(seed: int) -> None:

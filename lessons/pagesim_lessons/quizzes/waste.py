@@ -82,12 +82,13 @@ def pose(draws: Draws) -> Posed:
 
 def _attempt(draws: Draws, kind: str) -> Posed | None:
     longest, step = draws.whole(20, 30), draws.whole(2, 7)
+    num_served = 2 if kind == "buddy" else 3
+    arrivals = sorted(draws.whole(0, min(step, 2)) for _ in range(num_served))
     served = []
-    for name in LETTERS[: 2 if kind == "buddy" else 3]:
-        prompt, arrival = draws.whole(4, 12), draws.whole(0, min(step, 2))
+    for name, arrival in zip(LETTERS, arrivals, strict=False):
+        prompt = draws.whole(4, 12)
         outputs = draws.whole(3, longest - prompt)
         served.append(Served(name, prompt, outputs, arrival, made=step - arrival + 1))
-    served.sort(key=lambda one: (one.arrival, one.name))
     late = Served(LETTERS[len(served)], draws.whole(8, 14), 3, step)
     block_size = 4 if kind == "paged" else 1
     case = Case(kind, 0, longest, block_size, tuple(served), late)
@@ -96,8 +97,8 @@ def _attempt(draws: Draws, kind: str) -> Posed | None:
     if kind == "buddy":
         held, spare = 2 * 32, draws.one_of((8, 16))
     case = Case(kind, held + spare, longest, block_size, tuple(served), late)
-    if any(one.made >= one.outputs for one in served):
-        return None
+    if served[0].arrival or any(one.made >= one.outputs for one in served):
+        return None  # steps in which nothing runs are passed over
     split = _run(case, step)
     if split is None or split.reserved < 2 or split.internal < 1 or not split.external:
         return None
