@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 from pagesim.core import events as ev
@@ -319,6 +320,7 @@ class _MoveMeter:
         self.state.apply(event)
 
 
+@cache
 def measured(width: int, *, beam: bool) -> Moves:
     """Serve some of Alpaca's requests by the paper's rules."""
     lengths = build_workload(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from pagesim.core import events as ev
 from pagesim.core.types import blocks_for
@@ -390,6 +391,7 @@ SHARES = tuple(f"{percent} %" for percent in (0, 1, 5, 20, 40))
 REQUESTS = 200
 
 
+@cache
 def served(share: str) -> RunReport:
     """ShareGPT's lengths, all waiting from the start; engines' rules and OPT-13B in 12 GiB."""
     workload = build_workload(

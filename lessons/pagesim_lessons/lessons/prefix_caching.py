@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from pagesim.core import events as ev
 from pagesim.core.content import Content
@@ -427,6 +428,7 @@ OPTIONS = WorkloadOptions(prefix_tokens=1024, prompt_tokens=64, output_tokens=12
 REQUESTS, RATE = 100, 4.0
 
 
+@cache
 def served(*, caching: bool) -> RunReport:
     """One system prompt for all, the engines' rules, OPT-13B on one GPU."""
     workload = build_workload(
