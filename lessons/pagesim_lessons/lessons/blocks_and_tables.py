@@ -110,8 +110,8 @@ def _an_old_idea() -> Iterator[Part]:
             0,
             (
                 "",
-                "a block is handed out whole; what if only a part of it is needed?",
-                "one kind only shrinks: a block is handed out whole",
+                "a block is handed out whole, even where only a part of it is needed",
+                "a block is handed out whole, so some slots are still held and not filled",
             ),
         ),
         "A request that needs a block can have any that is free. There is no such thing as a hole that is too small.",
@@ -621,7 +621,7 @@ LESSON = Lesson(
     "blocks-and-tables",
     "Blocks and tables",
     "Paging from operating systems, term by term; where the likeness ends; how large a block should be.",
-    15,
+    13,
     5,
     script,
 )

@@ -117,7 +117,7 @@ def _at_real_lengths() -> Iterator[Part]:
     yield Show(figures(heads, rows))
     yield Say(f"""
         Without the cache it is {more:,.0f} times the arithmetic. But it takes only {longer:.1f} times as long. So with
-        the cache the GPU can not have been busy with arithmetic: what was it doing? Keep the question; the part about
+        the cache the GPU cannot have been busy with arithmetic: what was it doing? Keep the question; the part about
         batches answers it.
 
         What the cache costs is memory, and the rest of this course is about that memory.
@@ -326,7 +326,7 @@ def _batches() -> Iterator[Part]:
             2,
             (
                 "that would be right if arithmetic were what takes the time",
-                "which part of the work would be saved by half?",
+                "nothing in a step is done by halves: it is done once for all, or once for each",
                 "",
                 "each request adds work, and takes none away",
             ),
@@ -361,13 +361,18 @@ def _batch_table(cost: CostModel, length: int) -> Iterator[Part]:
     )
     full = _timed(cost, fits, length)
     busy = full.arithmetic / full.whole
+    largest = max((t for t in timed if t.batch <= fits), key=lambda t: t.batch)
+    gain = largest.batch * timed[0].whole / largest.whole
+    assert timed[0].batch == 1
+    assert gain > 10
     assert all(t.arithmetic < t.weights + t.cached for t in timed)
     yield Say(f"""
         Reading and arithmetic go on at the same time, so a step takes as long as the longer of the two, and a little
         for launching it. Reading is the longer one in every row: decoding is bandwidth-bound. That answers the question
         from before: alone, a request lets the GPU read all weights for a single token.
 
-        Tokens a second grow almost as fast as the batch, until the memory is full: {slots:,} slots hold {fits} requests
+        A batch of {largest.batch} makes {gain:.1f} times the tokens a second of a batch of {1}, and then the memory is
+        full: {slots:,} slots hold {fits} requests
         of {length} tokens. There the arithmetic units are busy for {busy:.0%} of the step. They could do much more;
         what is missing is room for K and V. Memory, not compute, stops admission.
     """)
@@ -434,7 +439,7 @@ def _which_comes_first(length: int) -> Iterator[Part]:
         In {len(by_memory)} of {len(found)} rows the memory is full first. Where it says never, each request adds more
         reading than arithmetic, so no batch is large enough. The one exception, {other.of.key} with short requests, has
         {other.of.num_kv_heads} KV heads: its tokens are cheap. And even there arithmetic stops nobody: it makes steps
-        longer. A request without room for its K and V can not start at all.
+        longer. A request without room for its K and V cannot start at all.
     """)
     yield PAUSE
 
@@ -490,8 +495,8 @@ def _more_memory() -> Iterator[Part]:
     heads = ("memory\nfor K and V", "requests\nat once", "tokens\na second", "all served\nafter")
     yield Show(figures(heads, rows))
     yield Say(f"""
-        More requests at once, more tokens a second: that is what memory for K and V buys. But the same comes for
-        nothing if a server wastes less of the memory it has. How much is wasted, and how not to, are Lessons {2} and
+        More requests at once, more tokens a second: that is what memory for K and V buys. But the same comes free
+        if a server wastes less of the memory it has. How much is wasted, and how not to, are Lessons {2} and
         {3}.
     """)
     yield PAUSE
@@ -624,7 +629,7 @@ LESSON = Lesson(
     "kv-cache",
     "The KV cache",
     "What one token costs in bytes, for real models, and why memory, not compute, stops admission.",
-    14,
+    12,
     6,
     script,
 )

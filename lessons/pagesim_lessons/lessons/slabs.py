@@ -177,7 +177,7 @@ def _inside_a_slab() -> Iterator[Part]:
         Now the paper's own example, its Figure 3. Request A may become {a.maximum:,} tokens long, B {b.maximum}. A's
         prompt has {a.prompt} tokens, and the words so far are "{" ".join(walk.text("A"))}". The last of them is being
         written just now; {a.written} slots of its slab hold a token. The other {a.maximum - a.written:,} are of two
-        kinds, and only who knows the end can tell them apart.
+        kinds, and only somebody who knows the end can tell them apart.
     """)
     walk.to_end()
     yield Ask(
@@ -290,6 +290,7 @@ def _buddies() -> Iterator[Part]:
         baselines use one. Here r1 wants {wanted} slots:
     """)
     yield Show(walk.picture(MEMORY))
+    yield Say("What rounding added is drawn in another way, at the end of the run.")
     walk.step()
     asked = len(walk.story.arrivals)
     yield Show(walk.picture(MEMORY, QUEUES), "And when all have been looked at:")
@@ -361,7 +362,7 @@ def _where_it_went(report: RunReport) -> Iterator[Part]:
             ("used", "reserved", "internal", "external"),
             2,
             (
-                "look at the map again: how much of a slab is full?",
+                "look at the map again: little of each slab is full",
                 "that is what a request fills later; most answers end long before the slab is full",
                 "",
                 "that is only what is left beside the slabs",
@@ -400,7 +401,7 @@ def _if_it_knew(found: Comparison) -> Iterator[Part]:
             ("nearly all", "about three quarters", "less than half"),
             2,
             (
-                "knowing the length ends internal waste; what about the other two kinds?",
+                "knowing the length ends internal waste, and there are two more kinds",
                 "look at what a request fills only later, and at the rounding of the buddy",
                 "",
             ),
@@ -564,7 +565,7 @@ LESSON = Lesson(
     "slabs",
     "Slabs",
     "Reserve the maximum; a server with free memory that lets people wait; reserved, internal, external.",
-    14,
+    12,
     5,
     script,
 )
