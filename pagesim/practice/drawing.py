@@ -4,7 +4,6 @@ The same examples in every process. Knows nothing about what is examined.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Generic, NamedTuple, TypeVar, cast
@@ -298,8 +297,12 @@ def recognise(
     answers: list[Answer] = []
     for case in cases:
         learner.begin()
-        with suppress(Fault):
+        try:
             answers.append(ask(case))
+        except Fault as fault:
+            if fault.endless:
+                raise learner.complete(fault) from None
+            return
     for mistake in mistakes:
         wrong = [mistake.formula(case) for case in cases]
         if answers == wrong:

@@ -52,9 +52,9 @@ def _parse(source: bytes, path: Path) -> ast.Module:
     try:
         return ast.parse(source, str(path))
     except SyntaxError as error:
-        place = f", line {error.lineno}" if error.lineno else ""
+        place = f", line {error.lineno}," if error.lineno else ""
         line = f" in {shown(error.text.strip())}" if error.text and error.text.strip() else ""
-        raise Fault(f"{path.name}{place}, is no Python: {error.msg}{line}", law=FILE) from None
+        raise Fault(f"{path.name}{place} is no Python: {error.msg}{line}", law=FILE) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise Fault(f"{path.name} is no Python: {error}", law=FILE) from None
 
