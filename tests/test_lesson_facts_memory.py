@@ -96,7 +96,7 @@ def test_a_decoding_step_waits_for_memory(first):
     fits = 15_728 // length
     assert f"hold {fits} requests of {length} tokens" in said(first)
     busy = step_ms(fits)[1] / step_ms(fits)[0]
-    assert f"busy for {busy:.0%} of the step" in said(first)
+    assert f"busy for {100 * busy:.0f} % of the step" in said(first)
     assert chosen(asked(first, "twice as fast")) == "It takes as long as before."
 
 

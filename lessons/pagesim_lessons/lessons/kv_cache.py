@@ -371,10 +371,10 @@ def _batch_table(cost: CostModel, length: int) -> Iterator[Part]:
         for launching it. Reading is the longer one in every row: decoding is bandwidth-bound. That answers the question
         from before: alone, a request lets the GPU read all weights for a single token.
 
-        A batch of {largest.batch} makes {gain:.1f} times the tokens a second of a batch of {1}, and then the memory is
-        full: {slots:,} slots hold {fits} requests
-        of {length} tokens. There the arithmetic units are busy for {busy:.0%} of the step. They could do much more;
-        what is missing is room for K and V. Memory, not compute, stops admission.
+        A batch of {largest.batch} makes {gain:.1f} times the tokens a second of a batch of {1}. Larger ones would make
+        more, but the memory ends it: {slots:,} slots hold {fits} requests of {length} tokens. With so many the
+        arithmetic units are busy for {100 * busy:.0f} % of the step. They could do much more; what is missing is room
+        for K and V. Memory, not compute, stops admission.
     """)
     yield PAUSE
     yield from _prompts(cost)
@@ -434,7 +434,10 @@ def _which_comes_first(length: int) -> Iterator[Part]:
     (other,) = [one for one in found if one not in by_memory]
     assert other.length == length
     heads = ("", "tokens\neach", "requests\nthat fit", "arithmetic is the\nlonger part from")
-    yield Show(figures(heads, rows), "Is it always so? The same for other models and GPUs:")
+    yield Show(
+        figures(heads, rows),
+        "Is it always so? Other models and GPUs, with the memory from the bars above:",
+    )
     yield Say(f"""
         In {len(by_memory)} of {len(found)} rows the memory is full first. Where it says never, each request adds more
         reading than arithmetic, so no batch is large enough. The one exception, {other.of.key} with short requests, has
