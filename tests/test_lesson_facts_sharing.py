@@ -281,7 +281,7 @@ def test_h09_the_queue_is_in_order_of_arrival(eighth):
 
 
 def test_h14_what_comes_back_computes_prompt_and_outputs(eighth):
-    assert answer(eighth, "in the step in which it comes back?") == "8 tokens"  # 7 + 1
+    assert answer(eighth, "computed in the step in which it comes back?") == "8 tokens"  # 7 + 1
     assert answer(eighth, "has to grow, and no block is free. Who") == "r3"
 
 

@@ -134,7 +134,7 @@ def _what_is_kept() -> Iterator[Part]:
         sees a pause and nothing else.
     """)
     yield Ask(
-        f"""{victim} had a prompt of {prompt} tokens and {counted(outputs, "output token")}. How many tokens are
+        f"""{victim} had a prompt of {prompt} tokens and {counted(outputs, "output token")}. How many of these are
         computed in the step in which it comes back?""",
         Whole(back.tokens, "tokens"),
         f"""All that it has: {prompt} + {outputs} = {back.tokens}, at once, like one long prompt. One step, not one step
