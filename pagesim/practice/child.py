@@ -25,6 +25,11 @@ CPU_SPARE_S = 10
 
 
 def main() -> None:
+    serve(_do)
+
+
+def serve(do: Callable[[dict[str, object], Say], None]) -> None:
+    """Read the job, do it, and end; ``do`` is given the job and how to answer. Does not return."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     asked = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -33,7 +38,7 @@ def main() -> None:
     os.close(nothing)
     job = json.loads(asked.readline())
     threading.Thread(target=_end_with, args=(asked,), daemon=True).start()
-    _do(job, _speaker(answers, job.pop("secret")))
+    do(job, _speaker(answers, job.pop("secret")))
     with suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ START_S = 60.0
 """How long a process may take until it is ready; torch alone takes seconds."""
 MOST_OUTPUT = 20_000
 MOST_LINE = 20_000_000
+CHILD = "pagesim.practice.child"
 NOT_HANDED_DOWN = ("PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONSAFEPATH")
 SETTINGS = {
     "PYTHONHASHSEED": "0",
@@ -52,13 +53,13 @@ def check_files(exercise: Exercise, checks: str, files: Sequence[Path]) -> list[
         left = [str(file.resolve()) for file in files[len(outcomes) :]]
         with (
             TemporaryDirectory(prefix="pagesim-", ignore_cleanup_errors=True) as folder,
-            _started(checks, left, folder) as child,
+            started(CHILD, {"checks": checks, "files": left}, folder) as child,
         ):
             outcomes += child.outcomes(exercise, len(left))
     return outcomes
 
 
-class _Child:
+class Child:
     """The process, and what it has said so far."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", secret: str) -> None:
@@ -81,9 +82,9 @@ class _Child:
         law, ready, started = FILE, False, monotonic()
         deadline = started + START_S
         while count:
-            said, in_time = self._next(deadline)
+            said, in_time = self.next_said(deadline)
             if said is None:
-                why = self._why_lost() if in_time else _too_slow(exercise, law, ready=ready)
+                why = self.why_lost() if in_time else _too_slow(exercise, law, ready=ready)
                 lost = Outcome(passed=False, law=RETURNS, sentence=_during(why, law))
                 yield replace(lost, output=self.output(), seconds=monotonic() - started)
                 return
@@ -111,14 +112,15 @@ class _Child:
                 self._process.wait(seconds)
             self._readers[1].join(seconds)
 
-    def _next(self, deadline: float) -> tuple[dict[str, object] | None, bool]:
+    def next_said(self, deadline: float) -> tuple[dict[str, object] | None, bool]:
         """What it says next, ``None`` if it is lost; and whether that was in time."""
         try:
             return self._said.get(timeout=max(deadline - monotonic(), 0)), True
         except queue.Empty:
             return None, False
 
-    def _why_lost(self) -> str:
+    def why_lost(self) -> str:
+        """What became of it, in a clause."""
         self.settle(1)
         code = self._process.poll()
         if code is None:
@@ -183,8 +185,8 @@ def _during(why: str, law: str) -> str:
 
 
 @contextmanager
-def _started(checks: str, files: Sequence[str], folder: str) -> Iterator[_Child]:
-    """A child that has its job; gone, with all that it started, when left."""
+def started(program: str, job: Mapping[str, object], folder: str) -> Iterator[Child]:
+    """A child that runs the module ``program`` and has its job; gone, with all that it started, when left."""
     secret = secrets.token_hex(16)
     environ = {k: v for k, v in os.environ.items() if k not in NOT_HANDED_DOWN} | SETTINGS
     environ |= {
@@ -193,7 +195,7 @@ def _started(checks: str, files: Sequence[str], folder: str) -> Iterator[_Child]
         "TMPDIR": folder,
     }
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "pagesim.practice.child"],
+        [sys.executable, "-P", "-m", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -201,12 +203,11 @@ def _started(checks: str, files: Sequence[str], folder: str) -> Iterator[_Child]
         env=environ,
         start_new_session=True,
     )
-    child = _Child(process, secret)
+    child = Child(process, secret)
     try:
-        job = {"secret": secret, "checks": checks, "files": list(files)}
         assert process.stdin is not None
         with suppress(OSError):  # it is lost, which reading from it will say
-            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.write(json.dumps({"secret": secret, **job}).encode() + b"\n")
             process.stdin.flush()
         yield child
     finally:
