@@ -153,7 +153,8 @@ def _check(
 def _overview(topics: "Sequence[Topic]", *, as_json: bool) -> None:
     from datetime import date
 
-    from pagesim.practice.keys import Keys, at_a_terminal
+    from pagesim.practice.keys import at_a_terminal
+    from pagesim.replay.phrases import counted
     from pagesim.views.console import make_console
     from pagesim_lessons.interview import store
     from pagesim_lessons.interview.bank import all_cards
@@ -168,34 +169,30 @@ def _overview(topics: "Sequence[Topic]", *, as_json: bool) -> None:
         return
     console = make_console()
     console.print(overview(topics, standings, together, today))
-    last = store.interviews()[-1:]
-    for taken in last:
-        console.print(
-            f"Last mock interview, {taken.day.isoformat()}: {taken.well} of {taken.questions} right."
-        )
+    for taken in store.interviews()[-1:]:
+        went = f"{taken.well} of {taken.questions} right"
+        console.print(f"Last mock interview, {taken.day.isoformat()}: {went}.")
     console.print()
-    waiting = to_ask(everything, known, today)
-    if at_a_terminal():
-        number = len(waiting)
-        offer = (
-            f"Enter begins with {number} {'question' if number == 1 else 'questions'}, "
-            if number
-            else ""
-        )
-        if not number:
-            console.print("All of them are asked and none is due: --timed asks at any time.")
-            return
-        console.print(f"{offer}any other key leaves; --help lists what else there is.")
-        try:
-            key = Keys().key()
-        except KeyboardInterrupt:
-            return
-        if key in ("\r", "\n"):
+    if not at_a_terminal():
+        how = "Begin: pagesim interview --cards, or --timed for a mock interview; --list names all."
+        console.print(how)
+    elif waiting := len(to_ask(everything, known, today)):
+        if _enter(f"begins with {counted(waiting, 'question')}"):
             _cards(everything, topics, None, as_json=False)
-        return
-    console.print(
-        "Begin: pagesim interview --cards, or --timed for a mock interview; --list names all."
-    )
+    else:
+        console.print("All were asked and none is due: --timed asks at any time.")
+
+
+def _enter(what: str) -> bool:
+    """Was Enter pressed?"""
+    from pagesim.practice.keys import Keys, tidy_end
+
+    typer.echo(f"Enter {what}, any other key leaves; --help has more.")
+    with tidy_end():
+        try:
+            return Keys().key() in ("\r", "\n")
+        except KeyboardInterrupt:
+            return False
 
 
 def _cards(

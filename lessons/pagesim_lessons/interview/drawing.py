@@ -63,7 +63,7 @@ def overview(
         at = standings[topic.name]
         table.add_row(Text(topic.name, style="bold"), Text(topic.title), *_counts(at))
     table.add_row(Text("all", style="bold"), Text(), *_counts(together))
-    note = "new: never asked. due: to be asked again today. firm: known for three weeks or more."
+    note = "new: never asked; due: to be asked again; firm: known for three weeks or more"
     return Group(table, Text(), Text(due_line(together, today)), Text(note, style="dim"))
 
 

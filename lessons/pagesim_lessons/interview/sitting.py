@@ -182,7 +182,7 @@ class MockInterview:
         begun = self.now()
         self._wait(begun)
         spent = self.now() - begun
-        over = f", {clock(spent - self.seconds)} over" if spent > self.seconds else ""
+        over = f", {clock(spent - self.seconds)} over" if spent >= self.seconds + 1 else ""
         self.desk.say(f"{clock(spent)} of {clock(self.seconds)}{over}", "bold")
         self.desk.console.print(solution(full))
         self.desk.say("How was it? A key says so; r runs the command, q leaves.", "dim")
@@ -226,7 +226,7 @@ class MockInterview:
         self.desk.say("")
         for at in taken:
             went = {1: "wrong", 2: "in part", 3: "right", 4: "fluent"}[at.grade or 1]
-            over = "over time" if at.seconds > self.seconds else ""
+            over = "over time" if at.seconds >= self.seconds + 1 else ""
             self.desk.say(f"{clock(at.seconds):>6}  {went:<8}  {at.card.id}  {over}".rstrip())
         well = sum(at.grade is not None and at.grade >= Grade.GOOD for at in taken)
         total = clock(sum(at.seconds for at in taken))
