@@ -216,9 +216,9 @@ def _keys() -> Iterator[Part]:
         The parent's key goes into each key, and so the whole past does: a difference in the first block changes all
         keys after it. Equal keys mean equal tokens from the very start.
 
-        The chain begins with what else makes K and V different: the adapter (a fine-tuned model gives other
-        numbers for the same words), or a salt, a secret that keeps one customer's cache from another's. Both count from
-        the first block on.
+        The chain begins with two more things: the adapter, since a fine-tuned model gives other numbers for the same
+        words, and a salt, a secret that keeps one customer's cache apart from another's. Both count from the first
+        block on.
     """)
     walk = Walk.of("adapters")
     names = [e.request for e in walk.of_kind("arrived") if isinstance(e, ev.RequestArrived)]
