@@ -15,8 +15,15 @@ from pagesim_lessons.reading import read_through
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 # What differs from machine to machine, by lesson: patterns, and what stands for them in the snapshot.
-MASKED: dict[str, dict[str, str]] = {}
-LATE: dict[str, str] = {}
+MASKED: dict[str, dict[str, str]] = {
+    "kernel": {
+        r"\d+e-\d+": "#e-##",  # rounding errors
+        r"(?m)^(  (?:contiguous|paged|gather first)  .*?)\s+[\d.,]+ m?s +[\d.]+$": r"\1 # ms #",
+        r"(?m)^  way .*$": "  way ...",
+        r"took [\d.]+ times": "took # times",
+    }
+}
+LATE: dict[str, str] = {"kernel": "triton"}
 """Lessons that need more than the base installation, by the module they need."""
 
 

@@ -21,7 +21,7 @@ FOLDER = Path(pagesim_lessons.__file__).parent / "lessons"
 NAMES = course.LESSONS
 # What may stand in prose as it is: names of things, and places in the paper.
 NAMED = re.compile(
-    r"\bV[01]\b|\b[AH][12]00s?\b|[Ff]igures? \d+[a-d]?(?: and \d+[a-d]?)?"
+    r"\bV[01]\b|\b[AH][12]00s?\b|\b[lL]40[sS]\b|[Ff]igures? \d+[a-d]?(?: and \d+[a-d]?)?"
     r"|[Ll]essons? \d+(?: to \d+| and \d+)?"
     r"|[Ss]ection \d+(?:\.\d+)?|[Tt]able \d+|SOSP 2023|SHA-256|\b(?:fp|bf|int)\d+\b|\bOPT-\d+B\b|\b128k\b"
     r"|[Ll]lama[- ]\d(?:\.\d)?(?:-\d+[bB])?|\b[\w.]+-\d[\w.-]*\b"

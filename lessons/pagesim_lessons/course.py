@@ -22,6 +22,8 @@ LESSONS = (
     "out_of_memory",
     "continuous_batching",
     "kernel",
+    "in_practice",
+    "capstone",
 )
 """Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other."""
 SECTION = "lessons"

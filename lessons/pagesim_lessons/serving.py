@@ -152,8 +152,8 @@ COLUMNS: dict[str, Column] = {
     "refused": ("refused", lambda rs: [f"{r.num_refused:,}" for r in rs]),
     "cached": ("prompt\ncached", lambda rs: [f"{100 * (r.hit_rate or 0):.0f} %" for r in rs]),
     "ttft": ("first token,\np50", _durations(lambda r: r.ttft_s.p50)),
-    "ttft-p99": ("first token,\np99", _durations(lambda r: r.ttft_s.p99)),
+    "slowest first": ("first token,\np99", _durations(lambda r: r.ttft_s.p99)),
     "tpot": ("per token,\np50", _durations(lambda r: r.tpot_s.p50)),
-    "tpot-p99": ("per token,\np99", _durations(lambda r: r.tpot_s.p99)),
+    "slowest each": ("per token,\np99", _durations(lambda r: r.tpot_s.p99)),
 }
 """Columns of tables of runs, by a short name: the heading, and the texts for some reports."""

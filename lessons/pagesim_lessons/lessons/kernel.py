@@ -232,7 +232,7 @@ def _gather() -> Iterator[Part]:
 
 
 def _bytes() -> Iterator[Part]:
-    facts, card = model("llama-3.1-8b"), gpu("h100-sxm")
+    facts, card = model("llama-3.1-8b"), gpu("h100-80gb")
     moved = SEQS * CONTEXT * kv_bytes_per_token(facts)
     speed = card.bandwidth_bytes_s * BANDWIDTH_SHARE
     once, thrice = (float(Fraction(times * moved) / speed) for times in (1, 3))
@@ -272,7 +272,7 @@ def _this_machine() -> Iterator[Part]:
         yield from _checked()
     else:
         yield Say("""
-            The NumPy walk of section 2 is the check that runs here: it agreed with attention in float64, computed
+            The NumPy walk of section 2 is the check that runs here: it agreed with attention in `float64`, computed
             from contiguous K and V all at once, to the last digits shown. The project's kernels need torch.
         """)
     yield from _timed()
@@ -286,7 +286,7 @@ def _checked() -> Iterator[Part]:
     ]
     yield Show(
         figures(("", "error", ""), rows, left=3),
-        "Two sequences in scattered blocks, NaN in all other slots; the judge is float64 on contiguous K and V:",
+        "Two sequences in scattered blocks, NaN in all other slots; the judge is `float64` on contiguous K and V:",
     )
     yield Say("""
         The Triton kernel is the one for GPUs. Here it runs in Triton's interpreter, which shows what it computes and
