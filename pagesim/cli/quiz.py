@@ -4,6 +4,7 @@ Knows nothing about how problems are made.
 """
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,36 @@ if TYPE_CHECKING:
     from pagesim_lessons.quizzes.problem import Problem
 
 MOST_RANDOM = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What was typed, option by option."""
+
+    topic: str | None
+    scenario: str | None
+    seed: int | None
+    answers: bool
+    steps: bool
+    up_to: int | None
+    hint: int | None
+    grade: str | None
+    batch: int | None
+    out: Path | None
+    force: bool
+    as_json: bool
+
+    def given(self) -> list[str]:
+        """The options that need to know of which problem."""
+        there = {
+            "--seed": self.seed is not None,
+            "--answers": self.answers,
+            "--steps": self.steps,
+            "--hint": self.hint is not None,
+            "--grade": self.grade is not None,
+            "--batch": self.batch is not None,
+        }
+        return [name for name, is_there in there.items() if is_there]
 
 
 def quiz(
@@ -64,7 +95,9 @@ def quiz(
     pipe the problem is printed. With --grade, exit code 1 says that an answer is wrong. With --json, answers are there
     with -c only.
     """
-    _check(topic, scenario, steps, up_to, hint, grade, batch, out, force, as_json)
+    _check(
+        Typed(topic, scenario, seed, answers, steps, up_to, hint, grade, batch, out, force, as_json)
+    )
     if topic is None and scenario is None:
         _list(as_json=as_json)
         return
@@ -84,45 +117,45 @@ def quiz(
     _show(problem, answers=answers, steps=steps, up_to=up_to, hint=hint)
 
 
-def _check(
-    topic: str | None,
-    scenario: str | None,
-    steps: bool,
-    up_to: int | None,
-    hint: int | None,
-    grade: str | None,
-    batch: int | None,
-    out: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def _check(typed: Typed) -> None:
     """What was typed goes together. Raises InputError."""
     from pagesim.core.errors import InputError
 
+    topic, scenario, hint, up_to = typed.topic, typed.scenario, typed.hint, typed.up_to
+    given = typed.given()
     if topic is not None and scenario is not None:
         raise InputError(
             f"the topic {topic!r} and the scenario {scenario!r} were both given; name one of them"
         )
-    asked = [
-        name for name, there in (("--steps", steps), ("--hint", hint), ("--grade", grade)) if there
-    ]
-    if topic is None and scenario is None and (asked or batch is not None):
-        what = asked[0] if asked else "--batch"
-        raise InputError(f"{what} was given without a topic; `pagesim quiz` lists the topics")
+    if topic is None and scenario is None and given:
+        raise InputError(f"{given[0]} was given without a topic; `pagesim quiz` lists the topics")
     if hint is not None and hint not in (1, 2, 3):
         raise InputError(f"--hint {hint} was given; give 1 (weak), 2 (medium) or 3 (strong)")
-    if up_to is not None and (not steps or up_to < 1):
+    if up_to is not None and (not typed.steps or up_to < 1):
         raise InputError(f"--up-to {up_to} was given; give 1 or more, and --steps with it")
-    if (batch is None) != (out is None) or (force and batch is None):
+    if "--grade" in given and typed.seed is None:
+        raise InputError("--grade was given without --seed, which says of which problem; give both")
+    together = [name for name in given if name in ("--steps", "--hint")]
+    if "--grade" in given and together:
+        raise InputError(f"{together[0]} was given with --grade; leave one out")
+    _check_batch(typed, given)
+
+
+def _check_batch(typed: Typed, given: list[str]) -> None:
+    """Raises InputError."""
+    from pagesim.core.errors import InputError
+
+    alone = typed.force and typed.batch is None
+    if (typed.batch is None) != (typed.out is None) or alone:
         raise InputError(
             "--batch, a number of sheets, and --out, a folder, belong together; give both"
         )
-    if batch is not None and (asked or as_json):
-        raise InputError(
-            f"{(asked or ['--json'])[0]} was given with --batch, which writes files; leave one out"
-        )
-    if grade is not None and (steps or hint is not None):
-        raise InputError(f"{asked[0]} was given with --grade; leave one out")
+    if typed.batch is None:
+        return
+    others = [name for name in given if name not in ("--batch", "--seed")]
+    others += ["--json"] if typed.as_json else []
+    if others:
+        raise InputError(f"{others[0]} was given with --batch, which writes files; leave one out")
 
 
 def _maker(topic: str | None, scenario: str | None) -> "Callable[[int], Problem]":
@@ -131,11 +164,22 @@ def _maker(topic: str | None, scenario: str | None) -> "Callable[[int], Problem]
         from pagesim_lessons.quizzes.scenarios import scenario_maker
 
         return scenario_maker(scenario)
-    from pagesim_lessons.quizzes.topics import check_topic, problem
+    from pagesim_lessons.quizzes.topics import TOPICS, check_topic, problem
 
     assert topic is not None
+    if topic not in TOPICS:
+        _suggest_scenario(topic)
     check_topic(topic)
     return lambda seed: problem(topic, seed)
+
+
+def _suggest_scenario(name: str) -> None:
+    """Raises InputError if it is the name of a scenario."""
+    from pagesim.cli.scenario import is_scenario
+    from pagesim.core.errors import InputError
+
+    if is_scenario(name):
+        raise InputError(f"{name!r} is a scenario, not a topic; write --scenario {name}")
 
 
 def _drawn() -> int:

@@ -392,6 +392,55 @@ def _victim(policy, left, stored, outputs, arrived):
     return sorted(others, key=lambda name: (-outputs[name], late[name]))[-1]
 
 
+def admission(given, what):
+    size = given["block_size"]
+
+    def blocks(tokens):
+        return len(range(0, tokens, size))
+
+    running = dict(given["running"])
+    free = given["num_blocks"] - sum(blocks(stored) for stored in running.values())
+    taken = sum(blocks(stored + 1) - blocks(stored) for stored in running.values())
+    free -= taken
+    started, missing = [], None
+    for name, prompt in given["waiting"]:
+        enough = free - blocks(prompt) >= given["watermark"]
+        if not enough or len(running) + len(started) >= given["limit"]:
+            missing = max(blocks(prompt) + given["watermark"] - free, 0)
+            break
+        free -= blocks(prompt)
+        started.append(name)
+    return {"taken": taken, "started": started, "free": free, "missing": missing}[what]
+
+
+def beam(given, what, *about):
+    old = {name: list(listed) for name, listed in given["tables"].items()}
+    new, left = {}, []
+    for parent in given["continuations"]:
+        if parent in new:
+            left.append(parent)
+        else:
+            new[parent] = old[parent]
+    dropped = sorted(set(old) - set(new))
+    for name, parent in zip(dropped, sorted(left), strict=True):
+        new[name] = old[parent]
+    listed = [block for table in new.values() for block in table]
+    match what:
+        case "dropped":
+            return dropped
+        case "table":
+            return new[about[0]]
+        case "freed":
+            return sorted({block for table in old.values() for block in table} - set(listed))
+        case "count":
+            return listed.count(about[0])
+        case "copies":
+            if given["stored"] % given["block_size"] == 0:
+                return 0
+            last = [table[-1] for table in new.values()]
+            return len(last) - len(set(last))
+
+
 # -- sizes -----------------------------------------------------------------------------------------------
 
 
@@ -453,4 +502,6 @@ ORACLES = {
     "eviction": eviction,
     "preemption": preemption,
     "budget": budget,
+    "admission": admission,
+    "beam": beam,
 }

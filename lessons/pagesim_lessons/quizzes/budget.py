@@ -54,16 +54,11 @@ def pose(draws: Draws) -> Posed:
 def _attempt(draws: Draws) -> Posed | None:
     budget = draws.one_of((8, 10, 12, 16))
     limit = draws.one_of((2, 3, 3, 4))
+    late = sorted(draws.whole(0, 2) for _ in range(draws.whole(1, 2)))
     asked = [
-        Asked(
-            name,
-            draws.whole(3, 2 * budget + 4),
-            draws.whole(2, 6),
-            0 if number < 2 else draws.whole(0, 2),
-        )
-        for number, name in enumerate(LETTERS[: draws.whole(3, 4)])
+        Asked(name, draws.whole(3, 2 * budget + 4), draws.whole(2, 6), arrival)
+        for name, arrival in zip(LETTERS, [0, 0, *late], strict=False)
     ]
-    asked.sort(key=lambda one: one.arrival)
     served = _run(budget, limit, asked)
     if len(served.steps) < 4:
         return None
@@ -75,10 +70,10 @@ def _attempt(draws: Draws) -> Posed | None:
     chunked = [one for one in asked if _num_chunks(one, served) > 1]
     if not mixed or not chunked:
         return None
-    late = max(chunked, key=lambda one: served.first[one.name])
-    if not 1 <= served.first[late.name] <= 7:
+    last = max(chunked, key=lambda one: served.first[one.name])
+    if not 1 <= served.first[last.name] <= 7:
         return None
-    return _posed(budget, limit, asked, served, draws.one_of(mixed), late)
+    return _posed(budget, limit, asked, served, draws.one_of(mixed), last)
 
 
 def _run(budget: int, limit: int, asked: list[Asked]) -> Served:

@@ -9,11 +9,11 @@ from pagesim_lessons.quizzes.script import Op, Player, Pool, given, play_all, to
 from pagesim_lessons.quizzes.wording import ids, numbered, sums, words
 
 RULES = (
-    "A fork lists the same blocks as its parent; nothing is copied. Who is about to write to a block that other tables "
-    "list, too, takes a block from the free list in its place first, and what is in the old one is copied there: a "
-    "copy, of as many slots as hold tokens. Who is the only one left that lists a block writes in place. A full block "
-    "is never written again. (Copy-on-write is the paper's and vLLM V0's; V1 shares full blocks only, by its prefix "
-    "cache, and copies nothing.)"
+    "A fork lists the same blocks as its parent; nothing is copied. Blocks are taken from the front of the free list, "
+    "when a token needs one. Who is about to write to a block that other tables list, too, first takes a block in its "
+    "place, and what is in the old one is copied there: a copy, of as many slots as hold tokens. Who is the only one "
+    "left that lists a block writes in place. A full block is never written again. (Copy-on-write is the paper's and "
+    "vLLM V0's; V1 shares full blocks only, by its prefix cache, and copies nothing.)"
 )
 
 

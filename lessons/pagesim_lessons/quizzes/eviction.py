@@ -3,6 +3,7 @@
 Knows nothing about other topics."""
 
 from pagesim.practice.answers import Whole, Wholes
+from pagesim.replay.phrases import counted
 from pagesim_lessons.quizzes import rules
 from pagesim_lessons.quizzes.draws import Draws, first_good
 from pagesim_lessons.quizzes.problem import Posed, Question
@@ -133,6 +134,9 @@ def _found(player: Player, again: str, prompt: int) -> Question:
     player.play(Op("start", "Z", prompt, again))
     found = player.cached["Z"]
     most = (prompt - 1) // size
+    why = "As the end of a prompt is evicted before its start, what is left can be used."
+    if not found:
+        why = "Its start is gone, and without the start nothing of it can be found."
     return Question(
         f"After that, while N still runs, {again}'s prompt comes once more. How many of its {prompt} tokens are found?",
         ("found", again, prompt),
@@ -148,7 +152,7 @@ def _found(player: Player, again: str, prompt: int) -> Question:
                 f"Follow {again}'s blocks from the first on, until one has been evicted; the block of the last token "
                 "is never used."
             ),
-            f"{again} has {prompt} tokens, and {prompt // size} of its blocks were full.",
+            f"{again} has {prompt} tokens: {counted(prompt // size, 'full block')}.",
         ),
-        f"{found} tokens. As the end of a prompt is evicted before its start, what is left can be used.",
+        f"{found} tokens. {why}",
     )

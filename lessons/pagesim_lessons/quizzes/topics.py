@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from pagesim.core.errors import InputError
 from pagesim_lessons.quizzes import (
+    admission,
+    beam,
     block_tables,
     buddy,
     budget,
@@ -53,10 +55,14 @@ TOPICS: dict[str, Topic] = {
     "copy-on-write": Topic(
         "Copy-on-write", "who copies which block, in which order", copy_on_write.pose
     ),
+    "beam": Topic("Beam search", "whose blocks a beam lists after a choice", beam.pose),
     "prefix-hits": Topic(
         "Prefix hits", "how much of a new prompt the cache holds", prefix_hits.pose
     ),
     "eviction": Topic("Eviction order", "what the prefix cache forgets first", eviction.pose),
+    "admission": Topic(
+        "Admission", "who starts, and who waits though memory is free", admission.pose
+    ),
     "preemption": Topic(
         "Preemption", "who gives way, what is lost, and who waits then", preemption.pose
     ),
