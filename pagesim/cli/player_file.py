@@ -1,0 +1,93 @@
+"""Recorded runs as one HTML file to step through: which events of them it holds, and that it stays small.
+
+Knows nothing about how a run is packed or shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pagesim.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pagesim.replay.log import RunLog
+    from pagesim.web.bundle import Json
+
+MOST_RUNS = 8
+LEAST_EVENTS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Which steps a page is to hold: from ``first`` to ``last``; ``None``: as usual, to the end."""
+
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        return self.first is None and self.last is None
+
+
+def write_player(
+    logs: "Sequence[tuple[str, RunLog]]", output: Path, steps: Steps = Steps()
+) -> None:
+    """Write the page of these runs, by name, and say on the terminal what it holds.
+
+    Where it would be too large, it holds fewer events. Raises InputError for steps that are not there.
+    """
+    from pagesim.cli.export import write_file
+    from pagesim.web.bundle import MOST_EVENTS
+    from pagesim.web.export_html import MOST_BYTES
+
+    most = MOST_EVENTS
+    while True:
+        runs = [_packed(name, log, steps, most) for name, log in logs]
+        data = _page(runs)
+        if len(data) <= MOST_BYTES:
+            break
+        if most <= LEAST_EVENTS:
+            raise InputError(
+                f"{most} events of {logs[0][0]} take {len(data) / 1e6:.1f} MB and a page holds "
+                f"{MOST_BYTES / 1e6:.0f} MB: its names are too long for a page; use `pagesim view`"
+            )
+        most = max(LEAST_EVENTS, most * 9 * MOST_BYTES // len(data) // 10)
+    write_file(output, data)
+    _tell(output, runs, len(data))
+
+
+def _packed(name: str, log: "RunLog", steps: Steps, most: int) -> "Json":
+    from pagesim.replay.cursor import Cursor
+    from pagesim.web.bundle import run_payload, usual_window, window_of_steps
+
+    cursor = Cursor.of_log(log)
+    if steps.is_usual:
+        window = usual_window(cursor, most)
+    else:
+        window = window_of_steps(cursor, steps.first or 0, steps.last, most)
+    return run_payload(log, name, window=window)
+
+
+def _page(runs: "list[Json]") -> bytes:
+    from pagesim.web.bundle import page_payload
+    from pagesim.web.export_html import player_page
+
+    title = " and ".join(str(run["name"]) for run in runs)
+    return player_page(page_payload(runs), f"{title} - pagesim").encode()
+
+
+def _tell(output: Path, runs: "list[Json]", size: int) -> None:
+    from pagesim.views.figures import counted
+    from pagesim.views.glyphs import clean
+
+    for run in runs:
+        notes = run["notes"]
+        assert isinstance(notes, list)
+        for note in notes:
+            typer.echo(f"note: {clean(note, 'utf-8')}", err=True)
+    events = sum(run["stop"] - run["first"] for run in runs)  # type: ignore[operator]
+    held = f"{counted(len(runs), 'run')}, {counted(events, 'event')}, {size / 1e6:.1f} MB"
+    typer.echo(f"{output}: {held}; open it in a browser")

@@ -1,0 +1,62 @@
+"""The page's player in Node: one process for all tests, asked over its standard input."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from pagesim.core.types import Geometry
+from pagesim.replay.log import LoggedEvents, RunLog, encode, log_header
+from pagesim.web.script import player_script
+
+HERE = Path(__file__).parent
+LEAST_VERSION = 18
+
+
+@cache
+def why_no_node() -> str | None:
+    """Why the player cannot be run here; ``None``: it can."""
+    node = shutil.which("node")
+    if node is None:
+        return "Node is not installed: the player's own tests did not run"
+    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    version = told.strip().lstrip("v").partition(".")[0]
+    if not version.isdigit() or int(version) < LEAST_VERSION:
+        return f"Node {told.strip()} is too old: the player's tests need {LEAST_VERSION} or newer"
+    return None
+
+
+class NodePlayer:
+    """Holds one run at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        module = folder / "player.mjs"
+        module.write_text(player_script(), encoding="utf-8")
+        self._process = subprocess.Popen(
+            ["node", str(HERE / "node_player.mjs"), str(module)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def ask(self, op: str, **asked: object):
+        stdin, stdout = self._process.stdin, self._process.stdout
+        stdin.write(json.dumps({"op": op, **asked}) + "\n")
+        stdin.flush()
+        told = json.loads(stdout.readline())
+        assert "error" not in told, told["error"]
+        return told["answer"]
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(10)
+
+
+def log_of(geometry: Geometry, events, **facts: object) -> RunLog:
+    """What a log of these events would be read as."""
+    lines = [encode(event).encode() for event in events]
+    header = json.loads(json.dumps(log_header(geometry, **facts)))
+    return RunLog(header, geometry, LoggedEvents("a run", lines))
