@@ -327,5 +327,7 @@ def _compare(
     if same:
         return RIGHT if not ordered else _wrong(f"the right {what}, in another order")
     if len(found) != len(right):
-        return _wrong(f"{len(found)} were typed and there are {len(right)}")
+        typed, there = len(found), len(right)
+        verbs = ("was" if typed == 1 else "were", "is" if there == 1 else "are")
+        return _wrong(f"{typed} {verbs[0]} typed and there {verbs[1]} {there}")
     return WRONG

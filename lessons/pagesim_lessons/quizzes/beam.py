@@ -167,8 +167,8 @@ def _dropped(search: Search) -> Question:
         ("dropped",),
         Names(dropped, "beams", ordered=False),
         (
-            f"Going on are {words(sorted(dict.fromkeys(search.parents)))}.",
-            f"The others, {words(dropped)}, are dropped.",
+            f"Going on: {words(sorted(dict.fromkeys(search.parents)))}.",
+            f"Dropped: {words(dropped)}.",
         ),
         (
             "It is about whom nobody goes on from.",
