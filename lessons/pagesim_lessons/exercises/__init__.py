@@ -13,7 +13,9 @@ from pagesim.practice.exercise import Exercise
 
 NAMES = (
     "slot-mapping",
+    "free-list",
     "copy-on-write",
+    "prefix-hashing",
 )
 """One a line. The place in this list is the exercise's number, from 1."""
 
