@@ -4,8 +4,7 @@ What was called becomes lines of Python that the learner can paste. Whatever the
 with an answer becomes a Fault. Knows nothing about exercises.
 """
 
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import FunctionType, ModuleType
 from typing import TypeVar
@@ -15,6 +14,7 @@ from pagesim.practice.exercise import FILE, RETURNS, WRITTEN, Fault
 from pagesim.practice.film import Film
 from pagesim.practice.reading import (
     NotReadableError,
+    line_of,
     read_flag,
     read_items,
     read_number,
@@ -139,9 +139,8 @@ class Learner:
 
     def place_of(self, error: BaseException) -> str:
         """The last line of the learner's file that an error came through: " (line 12)", or nothing."""
-        frames = list(traceback.extract_tb(error.__traceback__))
-        own = [frame.lineno for frame in frames if frame.filename == self.file]
-        return f" (line {own[-1]})" if own else ""
+        line = line_of(error, self.file)
+        return "" if line is None else f" (line {line})"
 
     def _named(self, name: str) -> Callable[..., object]:
         found: object = getattr(self.module, name, None)
@@ -250,3 +249,19 @@ def wholes_or_none(value: object, what: str) -> list[int] | None:
     if value is None:
         return None
     return _read(read_wholes, value, what, "a list of whole numbers or None")
+
+
+def tables(value: object, what: str = "tables") -> dict[int, list[int]]:
+    """Block tables by sequence: a dict of lists of whole numbers."""
+    return {seq: wholes(table, f"{what}[{seq}]") for seq, table in _by_seq(value, what)}
+
+
+def lengths(value: object, what: str = "lengths") -> dict[int, int]:
+    """Lengths by sequence: a dict of whole numbers."""
+    return {seq: whole(length, f"{what}[{seq}]") for seq, length in _by_seq(value, what)}
+
+
+def _by_seq(value: object, what: str) -> list[tuple[int, object]]:
+    if not isinstance(value, Mapping):
+        raise Fault(f"{what} is {shown(value)}, and the task wants a dict", law=RETURNS)
+    return [(whole(seq, f"a key of {what}"), entry) for seq, entry in value.items()]
