@@ -14,8 +14,10 @@ from pagesim.practice.exercise import Exercise
 NAMES = (
     "slot-mapping",
     "free-list",
+    "allocate-and-free",
     "copy-on-write",
     "prefix-hashing",
+    "online-softmax",
 )
 """One a line. The place in this list is the exercise's number, from 1."""
 
