@@ -3,15 +3,12 @@
 import { el, nameOf } from "../dom.js";
 import { clean, shownNumber } from "../words.js";
 
-let numPanels = 0;
-
 // A part of the screen with a heading. `note` is an element beside the heading.
 export function panel(title, level, ...children) {
-  const id = `pagesim-panel-${++numPanels}`;
   const note = el("span", { class: "note" });
-  const heading = el("div", { class: "heading" }, el(`h${level}`, { id }, title), note);
-  const element = el("section", { class: "panel", "aria-labelledby": id }, heading, ...children);
-  return { element, note, id };
+  const heading = el("div", { class: "heading" }, el(`h${level}`, {}, title), note);
+  const element = el("section", { class: "panel" }, heading, ...children);
+  return { element, note };
 }
 
 // Letters and colours of sequences: pagesim.views.palette's.

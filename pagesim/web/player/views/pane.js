@@ -37,8 +37,15 @@ export class RunPane {
     const stage = el("div", { class: "stage" }, memory.element, tables.element, timeline.element);
     const side = el("div", { class: "side" }, inspector.element, queues.element, events.element, waste.element);
     const views = el("div", { class: "views" }, stage, side);
-    this.element = el("section", { class: "run", "aria-label": `Run ${clean(run.name)}` }, about, views);
+    this.element = el("section", { class: "run", "aria-label": this.title() }, about, views);
     this.element.addEventListener("pointerdown", () => page.activate(run));
+  }
+
+  // Of two runs of one name, each with its side.
+  title() {
+    const names = this.page.journey.shownRuns.map(({ name }) => name);
+    const side = names.length > 1 && names[0] === names[1] ? `, ${this.at ? "right" : "left"}` : "";
+    return `Run ${clean(this.run.name)}${side}`;
   }
 
   heading(level) {

@@ -3,7 +3,7 @@
 import { anyLists, blockName } from "../blocks.js";
 import { el } from "../dom.js";
 import { isRun, sizeOf } from "../state.js";
-import { shownNumber } from "../words.js";
+import { clean, shownNumber } from "../words.js";
 import { leftOut, panel, rowWindow } from "./kit.js";
 
 const MOST_ROWS = 12;
@@ -14,7 +14,7 @@ export class TablesView {
   constructor(page, run, level) {
     this.page = page;
     this.run = run;
-    this.body = el("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": "Block tables" });
+    this.body = el("div", { class: "scroller", role: "region", tabindex: "0", "aria-label": `Block tables of ${clean(run.name)}` });
     this.rest = el("div");
     const { element, note } = panel("Block tables", level, this.body, this.rest);
     this.element = element;
