@@ -17,6 +17,7 @@ NAMES = (
     "allocate-and-free",
     "copy-on-write",
     "prefix-hashing",
+    "eviction",
     "online-softmax",
 )
 """One a line. The place in this list is the exercise's number, from 1."""

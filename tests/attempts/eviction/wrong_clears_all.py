@@ -1,0 +1,41 @@
+# law: kept
+# says: only block
+"""One eviction empties the whole index."""
+
+
+class BlockCache:
+    def __init__(self, num_blocks):
+        self.free_queue = list(range(num_blocks))
+        self.counts = [0] * num_blocks
+        self.keys = [None] * num_blocks
+        self.index = {}
+
+    def register(self, block, key):
+        self.keys[block] = key
+        self.index[key] = block
+
+    def take(self):
+        if not self.free_queue:
+            return None
+        block = self.free_queue.pop(0)
+        self.counts[block] = 1
+        key = self.keys[block]
+        if key is not None:
+            self.index.clear()
+            self.keys = [None] * len(self.keys)
+        return block
+
+    def hit(self, key):
+        block = self.index.get(key)
+        if block is None:
+            return None
+        if self.counts[block] == 0:
+            self.free_queue.remove(block)
+        self.counts[block] += 1
+        return block
+
+    def free(self, table):
+        for block in reversed(table):
+            self.counts[block] -= 1
+            if self.counts[block] == 0:
+                self.free_queue.append(block)
