@@ -109,7 +109,7 @@ def seated(lengths, seats, *, whole_batches):
 def test_a_step_reads_the_weights_once(ninth):
     """OPT-13B in 16 bits on an A100 of 1,555 GB/s, of which 80 % are counted."""
     milliseconds = 12.85e9 * 2 / (1555e9 * 0.8) * 1e3
-    assert f"{milliseconds:.1f} of them are spent reading weights" in said(ninth)
+    assert f"of which {milliseconds:.1f} are spent reading weights" in said(ninth)
     per_sequence = 400 * 819_200 / (1555e9 * 0.8) * 1e3  # K and V
     assert continuous_batching._step_ms(32) - continuous_batching._step_ms(1) == pytest.approx(
         31 * per_sequence, rel=0.01

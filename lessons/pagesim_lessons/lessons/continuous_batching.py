@@ -1,4 +1,4 @@
-"""Lesson 9: why a batch, static against continuous batching, seats made of memory, and the token budget."""
+"""Lesson 9: static against continuous batching, seats made of memory, and the token budget."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,13 +37,12 @@ from pagesim_lessons.serving import Engine
 from pagesim_lessons.static_batches import StaticBatches
 from pagesim_lessons.walk import Walk
 
-BATCHES = (1, 2, 4, 8, 16, 32)
-CONTEXT = 400
-"""Tokens that each sequence of section 1 has in the cache."""
+BATCH, CONTEXT = 32, 400
+"""Sequences in a step, and tokens that each of them has in the cache."""
 REQUESTS = 600
 BUDGETS = (512, 2048, 8192)
 SHORT, LONG = 200, 8000
-"""Prompts of section 4's chat and of the one that comes between."""
+"""Prompts of section 3's chat and of the one that comes between."""
 COLUMNS_A_STEP, LABEL = 4, 5
 
 STORY = """
@@ -88,7 +87,6 @@ outputs = 5
 
 
 def script() -> Iterator[Part]:
-    yield from _why_a_batch()
     yield from _static()
     yield from _seats_are_memory()
     yield from _budget()
@@ -102,57 +100,6 @@ def _step_ms(batch: int) -> float:
     """A step in which ``batch`` sequences of ``CONTEXT`` tokens decode, in milliseconds."""
     keys = batch * CONTEXT
     return paper.settings().cost.step_ns(batch, keys, keys) / 1e6
-
-
-def _why_a_batch() -> Iterator[Part]:
-    alone, most = _step_ms(BATCHES[0]), _step_ms(BATCHES[-1])
-    longer, size = most / alone, BATCHES[-1]
-    weights = paper.settings().cost.weights_fs / 1e12
-    yield Section("Why a batch at all")
-    yield Say(f"""
-        To make one token, a GPU reads all weights of the model from its memory. Take OPT-13B on an A100, the paper's
-        setting (Lesson 2). By pagesim's cost model a step with a single sequence of {CONTEXT} tokens takes
-        {alone:.1f} ms, and {weights:.1f} of them are spent reading weights.
-
-        When two sequences decode in the same step, the weights are still read only once. What doubles is the reading of
-        K and V, and the arithmetic.
-    """)
-    assert longer < 2
-    yield Ask(
-        f"A step with {size} sequences instead of 1 takes how much longer?",
-        Choice(
-            (
-                f"About {size} times as long: it makes {size} times the tokens.",
-                "Less than twice as long.",
-                "About as long, to the microsecond: a GPU works in parallel.",
-            ),
-            1,
-            (
-                "that would be so if every sequence needed the weights read anew",
-                "",
-                "the weights are read once, but each sequence has K and V of its own to read",
-            ),
-        ),
-        f"""{most:.1f} ms against {alone:.1f}: {longer:.1f} times as long, for {size} times the tokens.""",
-        "What is read once for the whole batch, and what once for each sequence? Which of them is larger?",
-    )
-    rows = [
-        (f"{batch}", f"{_step_ms(batch):.1f} ms", f"{1000 * batch / _step_ms(batch):,.0f}")
-        for batch in BATCHES
-    ]
-    yield Show(
-        figures(("sequences\nin a step", "a step\ntakes", "tokens\na second"), rows, left=0),
-        f"One step of OPT-13B on an A100, each sequence with {CONTEXT} tokens in the cache:",
-    )
-    yield Say(f"""
-        {size} sequences at once make {size / longer:.0f} times the tokens a second of one. That is the whole secret of
-        throughput: the larger the batch, the more tokens share one reading of the weights. The rest of this lesson
-        is about keeping the batch large.
-    """)
-    yield PAUSE
-
-
-# -- 2 ---------------------------------------------------------------------------------------------------
 
 
 def _lanes(walk: Walk) -> RenderableType:
@@ -169,6 +116,17 @@ def _outputs(walk: Walk) -> dict[str, int]:
     }
 
 
+def _recap() -> Say:
+    alone, most, size = _step_ms(1), _step_ms(BATCH), BATCH
+    weights = paper.settings().cost.weights_fs / 1e12
+    return Say(f"""
+        Lesson 1 said why there are batches: a step reads all weights once, however many sequences take part. On the
+        paper's GPU a step with one sequence takes {alone:.1f} ms, of which {weights:.1f} are spent reading weights; a
+        step with {size} takes {most:.1f} ms, and makes {size} tokens. So whoever serves wants a large batch in every
+        step. This lesson is about how to keep it large.
+    """)
+
+
 def _static() -> Iterator[Part]:
     continuous = Walk.told("continuous", STORY)
     seats = continuous.story.scheduler.max_num_seqs
@@ -182,6 +140,7 @@ def _static() -> Iterator[Part]:
     first, second = max(lengths[:seats]), max(lengths[seats:])
     assert steps == first + second
     yield Section("The batch that waits for its slowest")
+    yield _recap()
     yield Say(f"""
         {len(outputs)} requests are there, {", ".join(names)}, and the program has {seats} seats: so many sequences may
         run at once. Their answers are {", ".join(map(str, lengths))} tokens long. In this picture every step makes one
@@ -238,7 +197,7 @@ def _seating(lengths: Sequence[int], seats: int, names: Sequence[str]) -> str:
     return " ".join(said)
 
 
-# -- 3 ---------------------------------------------------------------------------------------------------
+# -- 2 ---------------------------------------------------------------------------------------------------
 
 
 def _seats_are_memory() -> Iterator[Part]:
@@ -255,8 +214,8 @@ def _seats_are_memory() -> Iterator[Part]:
         (`max_num_seqs`), and seldom reach it: a sequence needs memory for its K and V, so the seats end where the
         memory ends (Lesson 1). Lesson 2 reserved the maximum for everybody, and {at_once["max"]:.0f} fitted.
 
-        Here is that run again: {REQUESTS} requests with ShareGPT's lengths, OPT-13B, {slots:,} slots, a queue that
-        never empties. It was done just now, on your machine.
+        Here is that run again, and longer: {REQUESTS} requests with ShareGPT's lengths, OPT-13B, {slots:,} slots, a
+        queue that never empties. It was done just now, on your machine.
     """)
     rows = [LabelledSplit("max", reports["max"].waste, TITLES["max"])]
     yield Show(WasteBars(rows, paper.KV_BYTES // slots))
@@ -335,13 +294,13 @@ def _throughput(reports: dict[str, RunReport]) -> Iterator[Part]:
             2,
             (
                 "is a step with more sequences as short as before?",
-                "it was busy reading weights; section 1 says who shares that",
+                "it was busy reading weights; Lesson 1 says who shares that",
                 "",
             ),
         ),
         f"""{rate:.1f} times. A step makes more tokens, but it also lasts longer: more K and V are read, and more
         prompts are computed.""",
-        "What is in a step besides the weights? Look at the table of section 1 again.",
+        "What is in a step besides the weights? Think of the table of steps in Lesson 1.",
     )
     rows = [
         (
@@ -362,7 +321,7 @@ def _throughput(reports: dict[str, RunReport]) -> Iterator[Part]:
     yield PAUSE
 
 
-# -- 4 ---------------------------------------------------------------------------------------------------
+# -- 3 ---------------------------------------------------------------------------------------------------
 
 
 def _budget() -> Iterator[Part]:
@@ -384,7 +343,10 @@ def _budget() -> Iterator[Part]:
         A small case: a budget of {budget}; {first.id} has a prompt of {len(first.prompt)} and asks for
         {first.max_tokens} tokens, {second.id} has a prompt of {len(second.prompt)}. Both arrive together.
     """)
-    yield Show(StepTokens(steps[:1], budget), "The first step:")
+    yield Show(
+        StepTokens(steps[:1], budget),
+        f"The first step; {first.id} is drawn as a and A, {second.id} as b and B:",
+    )
     yield Ask(
         f"""From then on {first.id} makes one token a step. In which chunks is the prompt of
         {second.id}, {len(second.prompt)} tokens, computed? Begin with the first step's {chunks[0]}.""",
@@ -471,12 +433,12 @@ def _stall() -> Iterator[Part]:
 def _closing() -> Iterator[Part]:
     yield Try(
         f"pagesim compare --requests {REQUESTS}",
-        "The comparison of section 3 on one screen, with the four memories at the same moment.",
+        "The comparison of section 2 on one screen, with the four memories at the same moment.",
     )
     yield Try(
         "pagesim paper", "All figures of the paper that pagesim reproduces, with more requests."
     )
-    yield Try("pagesim run chunked-prefill --view", "The two requests of section 4, step by step.")
+    yield Try("pagesim run chunked-prefill --view", "The two requests of section 3, step by step.")
     yield Try(
         "pagesim sweep azure-code --model llama-3.1-8b --gpu h100 --requests 200 --rate 4 "
         "--max-tokens-per-step 512..8192",
@@ -514,7 +476,7 @@ def _questions() -> Iterator[Part]:
         Choice(
             (
                 "Nothing to speak of: the batch was not limited by memory.",
-                "It rises as in section 3.",
+                "It rises as in section 2.",
                 "It rises, because paged attention is the faster kernel.",
             ),
             0,
@@ -544,7 +506,7 @@ LESSON = Lesson(
     "continuous-batching",
     "Continuous batching",
     "Less waste, a larger batch, more throughput; the paper's figures reproduced live.",
-    12,
-    4,
+    10,
+    3,
     script,
 )

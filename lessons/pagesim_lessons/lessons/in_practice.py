@@ -94,7 +94,7 @@ def _three_meanings() -> Iterator[Part]:
     except InputError as error:
         yield Show(Text(str(error)))
     yield Say("""
-        The second one does, too (Lesson 2 had such a refusal). This lesson is mostly about the third.
+        So does the second: it says what is needed, and what there is. This lesson is mostly about the third.
     """)
     share = float(ENGINE.utilisation)
     yield Ask(
