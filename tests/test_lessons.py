@@ -3,6 +3,7 @@
 import ast
 import re
 import shlex
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -30,9 +31,10 @@ NAMED = re.compile(
 
 @pytest.fixture(scope="module", params=NAMES)
 def walked(request):
-    """A lesson and its parts: run once."""
+    """A lesson and its parts: run once, and then read from what was yielded."""
     lesson = course._lesson(request.param)
-    return lesson, list(lesson.script())
+    parts = list(lesson.script())
+    return replace(lesson, script=lambda: iter(parts)), parts
 
 
 def asked(parts: list[Part]) -> list[Ask]:
