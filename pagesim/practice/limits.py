@@ -9,10 +9,14 @@ from pathlib import Path
 
 FILE_MIB = 64
 OPEN_FILES = 256
+DEEPEST = 20_000
+"""So deep calls may nest, whatever ``sys.setrecursionlimit`` is asked for: much deeper only fills the memory."""
 
 
 def set_limits(memory_mib: int, cpu_seconds: int) -> None:
     """From now on: so much more memory than now, so much processor time, no large files, no core dumps."""
+    set_limit = sys.setrecursionlimit
+    sys.setrecursionlimit = lambda limit: set_limit(min(limit, DEEPEST))
     try:
         import resource
     except ImportError:  # Windows

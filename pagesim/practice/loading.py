@@ -5,14 +5,13 @@ Meant for a process that can be lost. Knows nothing about what the file should d
 
 import ast
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 from pagesim.practice.alarm import TookTooLong, alarm
 from pagesim.practice.exercise import FAIR, FILE, Fault
-from pagesim.practice.reading import shown
+from pagesim.practice.reading import line_of, shown
 
 OURS = ("pagesim", "pagesim_kernels", "pagesim_lessons")
 MOST_BYTES = 1_000_000
@@ -38,11 +37,16 @@ def load_module(path: Path, name: str, seconds: float, allowed: Sequence[str] = 
 
 def _source(path: Path) -> bytes:
     try:
-        source = path.read_bytes()
+        if not path.is_file():
+            what = "no file" if path.exists() else "not there"
+            raise Fault(f"{path.name} is {what}", law=FILE)
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise Fault(f"{path.name} has {size:,} bytes, and no task needs so many", law=FILE)
+        with path.open("rb") as file:
+            source = file.read(MOST_BYTES)
     except OSError as error:
         raise Fault(f"{path.name} cannot be read: {error.strerror}", law=FILE) from None
-    if len(source) > MOST_BYTES:
-        raise Fault(f"{path.name} has {len(source):,} bytes, and no task needs so many", law=FILE)
     if not source.strip():
         raise Fault(f"{path.name} is empty", law=FILE)
     return source
@@ -77,9 +81,8 @@ def _refuse_ours(tree: ast.Module, allowed: Sequence[str]) -> None:
 
 
 def _why_not(error: BaseException, path: Path, seconds: float) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    place = f", line {lines[-1]}," if lines else ""
+    line = line_of(error, str(path))
+    place = "" if line is None else f", line {line},"
     what = " ".join(str(error).split())[:200]
     if isinstance(error, TookTooLong):
         return f"{path.name}{place} does not come to its end within {seconds:g} s when it is loaded"

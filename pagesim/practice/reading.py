@@ -26,6 +26,16 @@ def shown(value: object) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
+def line_of(error: BaseException, file: str) -> int | None:
+    """The last line of ``file`` that an error came through. Quick, also where calls nested a million deep."""
+    line, link = None, error.__traceback__
+    while link is not None:
+        if link.tb_frame.f_code.co_filename == file:
+            line = link.tb_lineno
+        link = link.tb_next
+    return line
+
+
 def read_whole(value: object) -> int:
     """A whole number; NumPy's are whole numbers, too, and True is none."""
     if type(value) is int:

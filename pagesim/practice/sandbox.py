@@ -40,20 +40,54 @@ SETTINGS = {
 }
 
 
-def check_file(exercise: Exercise, checks: str, file: Path) -> Outcome:
+class Running:
+    """The processes at work just now, for whoever may want to end them all, from another thread."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._lock = threading.Lock()
+        self._children: list[Child] = []
+
+    def end(self) -> None:
+        """End them, and all that are still to come."""
+        with self._lock:
+            self.ended = True
+            for child in self._children:
+                child.kill()
+
+    @contextmanager
+    def one_more(self, child: "Child") -> Iterator[None]:
+        with self._lock:
+            self._children.append(child)
+            if self.ended:
+                child.kill()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._children.remove(child)
+
+
+def check_file(
+    exercise: Exercise, checks: str, file: Path, running: Running | None = None
+) -> Outcome:
     """What came of one file. ``checks`` is the module that has the exercise as ``EXERCISE``."""
-    return check_files(exercise, checks, [file])[0]
+    return check_files(exercise, checks, [file], running)[0]
 
 
-def check_files(exercise: Exercise, checks: str, files: Sequence[Path]) -> list[Outcome]:
+def check_files(
+    exercise: Exercise, checks: str, files: Sequence[Path], running: Running | None = None
+) -> list[Outcome]:
     """The same for several, one after another in one process, as long as it lives; only for files that one trusts
     not to meddle with each other."""
     outcomes: list[Outcome] = []
+    running = Running() if running is None else running
     while len(outcomes) < len(files):
         left = [str(file.resolve()) for file in files[len(outcomes) :]]
         with (
             TemporaryDirectory(prefix="pagesim-", ignore_cleanup_errors=True) as folder,
             started(CHILD, {"checks": checks, "files": left}, folder) as child,
+            running.one_more(child),
         ):
             outcomes += child.outcomes(exercise, len(left))
     return outcomes
@@ -85,6 +119,9 @@ class Child:
             said, in_time = self.next_said(deadline)
             if said is None:
                 why = self.why_lost() if in_time else _too_slow(exercise, law, ready=ready)
+                if not in_time and not ready:  # not the learner's fault
+                    yield Outcome(passed=False, skipped=True, sentence=why)
+                    return
                 lost = Outcome(passed=False, law=RETURNS, sentence=_during(why, law))
                 yield replace(lost, output=self.output(), seconds=monotonic() - started)
                 return
@@ -102,8 +139,13 @@ class Child:
                 deadline = started + exercise.seconds
 
     def output(self) -> str:
+        """What it printed; of very much, the end, as what fails is played last."""
         text = bytes(self._output).decode("utf-8", "replace")
-        return text if len(text) < MOST_OUTPUT else f"{text[:MOST_OUTPUT]}\n... and more"
+        return text if len(text) <= MOST_OUTPUT else f"...\n{text[-MOST_OUTPUT:]}"
+
+    def kill(self) -> None:
+        """End it, with all that it started, at once; it is waited for elsewhere."""
+        _kill(self._process)
 
     def settle(self, seconds: float) -> None:
         """Wait until it has ended and all it printed has come."""
@@ -159,8 +201,9 @@ class Child:
     def _keep(self, stream: IO[bytes]) -> None:
         with suppress(OSError, ValueError):
             while data := os.read(stream.fileno(), 65_536):
-                if len(self._output) < 4 * MOST_OUTPUT:
-                    self._output += data
+                self._output += data
+                if len(self._output) > 8 * MOST_OUTPUT:
+                    del self._output[: -4 * MOST_OUTPUT]
 
 
 def _outcome(said: dict[str, object]) -> Outcome:
@@ -215,12 +258,16 @@ def started(program: str, job: Mapping[str, object], folder: str) -> Iterator[Ch
         child.close()
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _kill(process: "subprocess.Popen[bytes]") -> None:
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     with suppress(OSError):
         process.kill()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    _kill(process)
     process.wait()
     if process.stdin is not None:
         with suppress(OSError):
