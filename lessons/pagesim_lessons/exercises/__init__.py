@@ -19,6 +19,7 @@ NAMES = (
     "prefix-hashing",
     "eviction",
     "online-softmax",
+    "paged-attention",
 )
 """One a line. The place in this list is the exercise's number, from 1."""
 

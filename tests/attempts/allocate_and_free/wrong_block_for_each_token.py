@@ -1,0 +1,23 @@
+# law: rounding
+# says: one for each token
+"""A block for each token, as if it were a slot."""
+
+from collections import deque
+
+
+class Memory:
+    def __init__(self, num_blocks, block_size):
+        self.block_size = block_size
+        self.free_blocks = deque(range(num_blocks))
+        self.tables = {}
+
+    def allocate(self, seq, num_tokens):
+        num_blocks = num_tokens
+        if num_blocks > len(self.free_blocks):
+            return False
+        self.tables[seq] = [self.free_blocks.popleft() for _ in range(num_blocks)]
+        return True
+
+    def free(self, seq):
+        table = self.tables.pop(seq)
+        self.free_blocks.extend(reversed(table))

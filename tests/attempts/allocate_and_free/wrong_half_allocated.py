@@ -1,0 +1,25 @@
+# law: all-or-nothing
+# says: without all of its blocks
+"""Block after block, until none is left."""
+
+from collections import deque
+
+
+class Memory:
+    def __init__(self, num_blocks, block_size):
+        self.block_size = block_size
+        self.free_blocks = deque(range(num_blocks))
+        self.tables = {}
+
+    def allocate(self, seq, num_tokens):
+        num_blocks = (num_tokens + self.block_size - 1) // self.block_size
+        self.tables[seq] = []
+        for _ in range(num_blocks):
+            if not self.free_blocks:
+                return False
+            self.tables[seq].append(self.free_blocks.popleft())
+        return True
+
+    def free(self, seq):
+        table = self.tables.pop(seq)
+        self.free_blocks.extend(reversed(table))
