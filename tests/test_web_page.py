@@ -18,8 +18,9 @@ from pagesim.core import events as ev
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import explain
 from pagesim.replay.log import read_log
-from pagesim.web.bundle import MOST_EVENTS
-from pagesim.web.export_html import MOST_BYTES
+from pagesim.web.bundle import MOST_EVENTS, page_payload, run_payload
+from pagesim.web.export_html import MOST_BYTES, embedded
+from pagesim.web.script import player_script, player_style
 
 pytestmark = [
     pytest.mark.slow,
@@ -335,7 +336,7 @@ def test_of_three_runs_two_are_chosen(reader, logs):
     page.get_by_label("The run on the left").select_option(label="max.jsonl")
     reader.settle()
     labels = [run.get_attribute("aria-label") for run in page.locator("section.run").all()]
-    assert labels == ["Run max.jsonl", "Run paged.jsonl"]
+    assert labels == ["Run max.jsonl", "Run swap.jsonl"]
 
 
 # -- everybody -------------------------------------------------------------------------------------------
@@ -429,6 +430,65 @@ def test_light_and_dark_can_be_chosen(browser, logs):
         page.get_by_role("button", name="colours").click()
         assert page.evaluate(background) == first
         reader.close()
+
+
+# -- inside another page ---------------------------------------------------------------------------------
+
+HOST = """<!DOCTYPE html><html lang="en"><title>host</title><style>{style}</style><h1>Host</h1>
+<div id="one" style="width: 700px"></div><div id="two"></div>
+<script type="application/json" id="data">{data}</script><script type="module">{script}
+const data = JSON.parse(document.getElementById("data").textContent);
+window.told = [];
+window.one = mount(document.getElementById("one"), data, {{ step: 3, theme: "dark", onChange: (at) => told.push(at) }});
+window.two = mount(document.getElementById("two"), data);
+</script></html>
+"""
+
+
+def test_players_live_in_another_page(reader, logs, tmp_path):
+    """As in a notebook: each has its own keys, theme and place, tells of its moves, and can be taken away."""
+    log = logs / "paged.jsonl"
+    cursor, _ = oracle(log)
+    places = cursor.step_places
+    data = embedded(page_payload([run_payload(read_log(log), "a run")]))
+    text = HOST.format(style=player_style(), data=data, script=player_script())
+    (tmp_path / "host.html").write_text(text, encoding="utf-8")
+    page = reader.open(tmp_path / "host.html").page
+    page.evaluate("Promise.all([one.ready, two.ready])")
+    assert reader.place == [places[3], 0]
+    page.evaluate("one.seek(40).then(() => one.step(2)).then(() => two.goToStep(7))")
+    cursor.seek(40)
+    cursor.move_steps(2)
+    assert reader.place == [cursor.place, places[7]]
+    assert page.evaluate("[one.place, two.place]") == reader.place
+    reader.press("ArrowRight")
+    assert reader.place == [cursor.place, places[7]]
+    page.locator("#two .pagesim").focus()
+    reader.press("ArrowRight")
+    assert reader.place == [cursor.place, places[7] + 1]
+    told = page.evaluate("told.at(-1)")
+    assert told["place"] == cursor.place
+    assert told["step"] == cursor.step_number
+    assert page.evaluate("location.hash") == ""
+    themes = "[...document.querySelectorAll('.pagesim')].map((each) => each.dataset.theme)"
+    assert page.evaluate(themes) == ["dark", "light"]
+    page.evaluate("one.destroy()")
+    assert page.locator("#one").inner_text() == ""
+    page.evaluate("one.step(1)")
+    reader.press("ArrowLeft")
+    assert reader.place == [places[7]]
+
+
+def test_a_damaged_page_says_so(browser, logs):
+    """In a sentence, whatever it is."""
+    text = (logs / "paged.html").read_text(encoding="utf-8")
+    path = logs / "torn.html"
+    path.write_text(re.sub(r'("contents":").{40}', r"\1", text), encoding="utf-8")
+    reader = Reader(browser)
+    reader.page.goto(path.as_uri())
+    reader.until("document.querySelector('.warning') !== null")
+    assert "Export it again" in reader.texts(".warning")[0]
+    reader.close()
 
 
 # -- what may be in a log --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 Knows nothing about how a run works or how it is drawn.
 """
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,6 +46,10 @@ def compare(
     freed_blocks_go: opt.FreedBlocksGo = None,
     prefix_caching: opt.PrefixCaching = None,
     seed: opt.Seed = 0,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Also write a page with all runs, two side by side, to step through."),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Serve one workload from contiguous slabs and from pages, and show where the memory went.
@@ -52,17 +57,26 @@ def compare(
     The defaults are the PagedAttention paper's: ShareGPT lengths, OPT-13B, 12 GiB of KV cache on one A100 of
     40 GB, a queue that never empties.
     """
+    from contextlib import ExitStack
+
+    from pagesim.cli.compare_page import RunLogs, checked_page
     from pagesim.cli.progress import progress_bars
     from pagesim.sim.allocators import ALLOCATORS, CONTENDERS, TITLES
     from pagesim.sim.simulate import compare as run_all
 
+    checked_page(html)
     options = opt.typed(context)
     opt.check_all_heeded(context, options)
     prepared = opt.prepare(options)
     names = tuple(dict.fromkeys(allocator or ALLOCATORS))
     contenders = opt.contenders(options, prepared, names)
-    with progress_bars(len(prepared.workload.arrivals)) as tell:
-        comparison = run_all(prepared.workload, contenders, tell)
+    with ExitStack() as stack:
+        logs = None if html is None else stack.enter_context(RunLogs(prepared.facts))
+        with progress_bars(len(prepared.workload.arrivals)) as tell:
+            listen = None if logs is None else logs.listen
+            comparison = run_all(prepared.workload, contenders, tell, listen)
+        if html is not None and logs is not None:
+            logs.write_page(html, quietly=as_json)
     if as_json:
         from pagesim.cli.output import print_json
 

@@ -96,11 +96,10 @@ def _write_page(
     targets: "list[Target]", output: Path, from_step: int | None, to_step: int | None
 ) -> None:
     from pagesim.cli.player_file import MOST_RUNS, Steps, write_player
-    from pagesim.replay.log import read_log
 
     if len(targets) > MOST_RUNS:
         raise InputError(f"{len(targets)} logs were given; a page holds {MOST_RUNS} at most")
-    logs = [(target.path.name, read_log(target.path)) for target in targets]
+    logs = [(target.path.name, target.path) for target in targets]
     write_player(logs, output, Steps(from_step, to_step))
 
 
@@ -151,7 +150,7 @@ def evenly_spaced(count: int, wanted: int) -> list[int]:
 def check_output(output: Path, suffixes: tuple[str, ...]) -> None:
     """Raises InputError for a file of another kind."""
     if output.suffix.lower() not in suffixes:
-        known = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        known = " or ".join(filter(None, (", ".join(suffixes[:-1]), suffixes[-1])))
         raise InputError(f"{output} was given; the file's name must end in {known}")
 
 

@@ -13,7 +13,6 @@ import typer
 from pagesim.core.errors import InputError
 
 if TYPE_CHECKING:
-    from pagesim.replay.log import RunLog
     from pagesim.web.bundle import Json
 
 MOST_RUNS = 8
@@ -32,12 +31,20 @@ class Steps:
         return self.first is None and self.last is None
 
 
-def write_player(
-    logs: "Sequence[tuple[str, RunLog]]", output: Path, steps: Steps = Steps()
-) -> None:
-    """Write the page of these runs, by name, and say on the terminal what it holds.
+USUAL_STEPS = Steps()
 
-    Where it would be too large, it holds fewer events. Raises InputError for steps that are not there.
+
+def write_player(
+    logs: Sequence[tuple[str, Path]],
+    output: Path,
+    steps: Steps = USUAL_STEPS,
+    *,
+    quietly: bool = False,
+) -> None:
+    """Write the page of these logs, with the names that their runs are to have, and say on the terminal what it holds
+    (``quietly``: on standard error). One log is read at a time.
+
+    Where the page would be too large, it holds fewer events. Raises InputError for steps that are not there.
     """
     from pagesim.cli.export import write_file
     from pagesim.web.bundle import MOST_EVENTS
@@ -45,7 +52,7 @@ def write_player(
 
     most = MOST_EVENTS
     while True:
-        runs = [_packed(name, log, steps, most) for name, log in logs]
+        runs = [_packed(name, path, steps, most) for name, path in logs]
         data = _page(runs)
         if len(data) <= MOST_BYTES:
             break
@@ -56,13 +63,15 @@ def write_player(
             )
         most = max(LEAST_EVENTS, most * 9 * MOST_BYTES // len(data) // 10)
     write_file(output, data)
-    _tell(output, runs, len(data))
+    _tell(output, runs, len(data), quietly=quietly)
 
 
-def _packed(name: str, log: "RunLog", steps: Steps, most: int) -> "Json":
+def _packed(name: str, path: Path, steps: Steps, most: int) -> "Json":
     from pagesim.replay.cursor import Cursor
+    from pagesim.replay.log import read_log
     from pagesim.web.bundle import run_payload, usual_window, window_of_steps
 
+    log = read_log(path)
     cursor = Cursor.of_log(log)
     if steps.is_usual:
         window = usual_window(cursor, most)
@@ -79,7 +88,7 @@ def _page(runs: "list[Json]") -> bytes:
     return player_page(page_payload(runs), f"{title} - pagesim").encode()
 
 
-def _tell(output: Path, runs: "list[Json]", size: int) -> None:
+def _tell(output: Path, runs: "list[Json]", size: int, *, quietly: bool) -> None:
     from pagesim.views.figures import counted
     from pagesim.views.glyphs import clean
 
@@ -90,4 +99,4 @@ def _tell(output: Path, runs: "list[Json]", size: int) -> None:
             typer.echo(f"note: {clean(note, 'utf-8')}", err=True)
     events = sum(run["stop"] - run["first"] for run in runs)  # type: ignore[operator]
     held = f"{counted(len(runs), 'run')}, {counted(events, 'event')}, {size / 1e6:.1f} MB"
-    typer.echo(f"{output}: {held}; open it in a browser")
+    typer.echo(f"{output}: {held}; open it in a browser", err=quietly)

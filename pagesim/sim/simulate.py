@@ -118,9 +118,11 @@ def build_loop(
     allocator: str,
     settings: RunSettings,
     make_listeners: MakeListeners | None = None,
+    memory: KVCacheManager | None = None,
 ) -> ServingLoop:
-    """The loop of one simulated run, not started."""
-    memory = build_memory(allocator, settings.memory)
+    """The loop of one simulated run, not started. ``memory`` stands where the allocator's own would."""
+    if memory is None:
+        memory = build_memory(allocator, settings.memory)
     config = settings.scheduler_config(allocator, memory.geometry)
     executor = SimExecutor(settings.cost, settings.token_source(), memory.geometry.num_blocks)
     prices = prices_of(settings.cost)
@@ -143,16 +145,19 @@ def simulate(
     *,
     watch: MakeListeners | None = None,
     progress: Progress | None = None,
+    memory: KVCacheManager | None = None,
+    run: Drive = drive,
 ) -> RunResult:
-    """One run to its end, with its report. ``watch`` makes more listeners."""
+    """One run to its end, with its report. ``watch`` makes more listeners. ``memory`` stands where the allocator's
+    own would, and ``run`` does the steps."""
     meters: list[Meters] = []
 
     def make_listeners(geometry: Geometry) -> Sequence[Listener]:
         meters.append(Meters(geometry))
         return meters if watch is None else [*meters, *watch(geometry)]
 
-    loop = build_loop(workload, allocator, settings, make_listeners)
-    drive(loop, progress)
+    loop = build_loop(workload, allocator, settings, make_listeners, memory)
+    run(loop, progress)
     report = meters[0].report(saturated=workload.saturated)
     return RunResult(allocator, loop.scheduler.memory.geometry, report)
 
@@ -178,18 +183,25 @@ def compare(
     workload: Workload,
     contenders: Sequence[Contender],
     progress: Callable[[str, int], None] | None = None,
+    listen: Callable[[Contender, Geometry], Sequence[Listener]] | None = None,
 ) -> Comparison:
-    """Serve ``workload`` once with each contender. The moment shown is halfway through the shortest run."""
+    """Serve ``workload`` once with each contender. The moment shown is halfway through the shortest run.
+
+    ``listen`` makes more listeners of a contender's run.
+    """
     results: list[RunResult] = []
     collectors: list[MomentCollector] = []
 
-    def watch(geometry: Geometry) -> Sequence[Listener]:
+    def watch(contender: Contender, geometry: Geometry) -> Sequence[Listener]:
         collectors.append(MomentCollector(geometry))
-        return collectors[-1:]
+        more = () if listen is None else listen(contender, geometry)
+        return [collectors[-1], *more]
 
-    for name, allocator, settings in contenders:
+    for contender in contenders:
+        name, allocator, settings = contender
         tell = None if progress is None else partial(progress, name)
-        result = simulate(workload, allocator, settings, watch=watch, progress=tell)
+        watched = partial(watch, contender)
+        result = simulate(workload, allocator, settings, watch=watched, progress=tell)
         results.append(replace(result, allocator=name))
     shortest_ns = min(int(result.report.duration_s * 1e9) for result in results)
     moment = common_moment(collectors, shortest_ns // 2)

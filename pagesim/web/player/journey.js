@@ -5,10 +5,10 @@
 import { shownNumber } from "./words.js";
 
 export class Journey {
-  // `shown` are the numbers of the one or two runs that are looked at; `active` is which of these moves.
+  // `shown` are the numbers of the one or two runs that are looked at, at first the outermost; `active` is which of these moves.
   constructor(runs) {
     this.runs = runs;
-    this.shown = runs.length > 1 ? [0, 1] : [0];
+    this.shown = runs.length > 1 ? [0, runs.length - 1] : [0];
     this.active = 0;
     this.note = "";
   }

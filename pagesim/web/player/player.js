@@ -24,12 +24,13 @@ const SPEEDS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200]; // steps a second
 const MOST_TICKS = 20; // a second; faster than that, several steps at once
 const ADDRESS_PAUSE = 300; // ms until a place at rest is put into the address
 const OLD_BROWSER = "This page needs a browser of 2023 or newer: this one cannot unpack compressed data.";
+const DAMAGED = "This page cannot be shown: what it holds of the run is damaged. Export it again.";
 
 let numPlayers = 0;
 
 export function mount(element, payload, options = {}) {
   const player = new Player(element, payload, options);
-  player.ready = player.begin();
+  player.ready = player.begin().catch((error) => player.fail(error));
   return player.handle();
 }
 
@@ -46,6 +47,7 @@ class Player {
     this.speed = SPEEDS.indexOf(2);
     this.group = "preemption";
     this.timer = null;
+    this.hasLetters = true; // else only named keys are: who dictates says many letters
     this.element = el("div", { class: "pagesim" });
     this.element.tabIndex = options.page ? -1 : 0;
     element.replaceChildren(this.element);
@@ -71,11 +73,16 @@ class Player {
     }
     const runs = await Promise.all(this.payload.runs.map((run) => Run.of(run)));
     this.journey = new Journey(runs);
-    const places = this.group;
-    this.group = this.groups.find((group) => runs[0].jumps.get(group).length && group === places) ?? this.firstGroup();
+    this.group = this.firstGroup();
     this.lay();
     this.listen();
     await this.goToBeginning();
+  }
+
+  // What was to be shown cannot be: a sentence, and for those who want to know, the reason.
+  fail(error) {
+    this.journey = null;
+    this.element.replaceChildren(el("p", { class: "warning", role: "alert" }, `${DAMAGED} (${error.message})`));
   }
 
   // The first kind of event that there is to jump to.
@@ -102,7 +109,7 @@ class Player {
     const help = button("all keys (?)", "?", () => this.act("help"), { class: "quiet" });
     const brand = el("p", { class: "brand" }, "pagesim");
     this.panes = el("div", { class: "panes" });
-    this.help = helpDialog(level + 1);
+    this.help = helpDialog(level + 1, this);
     this.element.replaceChildren(
       el("header", { class: "top" }, brand, this.fields.element, this.themeButton, help),
       this.panes,
@@ -139,12 +146,12 @@ class Player {
   }
 
   handle() {
-    const ready = this.ready;
+    const { ready } = this;
+    const player = this;
     const after = (act) => async (...words) => {
       await ready;
-      await act(...words);
+      if (player.journey) await act(...words);
     };
-    const player = this;
     return {
       ready,
       seek: after((place) => this.go(this.journey.run, place)),
@@ -270,7 +277,7 @@ class Player {
   pressed(event) {
     if (this.help.open || event.target.closest?.("dialog")) return;
     const action = actionOf(event);
-    if (!action) return;
+    if (!action || (!this.hasLetters && event.key.length === 1 && event.key !== " ")) return;
     event.preventDefault();
     if (!this.options.page) event.stopPropagation();
     this.act(action.name, action.argument, action.direction);
@@ -426,7 +433,7 @@ function placeAsked(hash) {
   return found && (found[1] === "event" ? `e${found[2]}` : found[2]);
 }
 
-function helpDialog(level) {
+function helpDialog(level, player) {
   const sections = KEYS.map(({ title, keys }) => {
     const rows = keys.map(({ forward, reverse, words }) => el("tr", {},
       el("th", { scope: "row" }, ...keyCaps(forward)), el("td", {}, ...keyCaps(reverse)), el("td", {}, words)));
@@ -434,8 +441,10 @@ function helpDialog(level) {
   });
   const close = button("close", icon("close"), () => dialog.close(), { class: "quiet" });
   const head = el("div", { class: "heading" }, el(`h${level}`, {}, "Keys"), close);
+  const letters = el("input", { type: "checkbox", checked: true, onchange: () => (player.hasLetters = letters.checked) });
+  const choice = el("label", {}, letters, " letters and signs are keys (turn it off if you speak to your computer)");
   const mouse = el("p", {}, HELP);
-  const dialog = el("dialog", { class: "help", "aria-label": "Keys" }, head, ...sections.flat(), mouse);
+  const dialog = el("dialog", { class: "help", "aria-label": "Keys" }, head, ...sections.flat(), choice, mouse);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   return dialog;
 }

@@ -5,7 +5,7 @@
 import { anyLists, changedTables } from "./blocks.js";
 import { Cursor } from "./cursor.js";
 import { Log, summed, unpacked } from "./log.js";
-import { RunState } from "./state.js";
+import { RunState, sizeOf } from "./state.js";
 import { bisectLeft, bisectRight, clamp, clean, shownNumber } from "./words.js";
 
 const SLICE = 20_000; // events between two breaths
@@ -184,6 +184,12 @@ export class Run {
     const { running, sequences } = this.state;
     const found = [...seqs.filter((seq) => running.has(seq)), ...seqs.filter((seq) => sequences.has(seq)), ...seqs];
     return found[0] ?? null;
+  }
+
+  // The same, if it holds memory now: else the others need not step back.
+  get holdingFocus() {
+    const view = this.state.sequences.get(this.focus);
+    return view && sizeOf(view.table) ? view.seq : null;
   }
 
   // -- blocks ----------------------------------------------------------------------------------------------

@@ -63,9 +63,9 @@ export class Controls {
 }
 
 const FIELDS = [
-  ["goto", "Go to", "step 12, or e345", "numeric"],
+  ["goto", "Go to", "12 or e345", "numeric"],
   ["filter", "Follow", "a request", "text"],
-  ["block", "Block", "7, or h2", "text"],
+  ["block", "Block", "7 or h2", "text"],
 ];
 
 // Above the runs: where to go, whom to follow, which block to inspect.

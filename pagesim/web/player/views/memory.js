@@ -17,7 +17,7 @@ const SLOT_SIZES = [20, 18, 16, 14, 12, 10];
 const FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 const MAP_LEGEND = [
   ["full", "filled"], ["part", "held, empty"], ["shared", "& shared"], ["cached", "= free, still findable"],
-  ["free", "free"], ["changed", "just changed"],
+  ["lost", "beyond what was asked for"], ["free", "free"], ["changed", "just changed"],
 ];
 
 export class MemoryView {
@@ -27,7 +27,7 @@ export class MemoryView {
     this.pools = [this.makePool(false)];
     if (run.geometry[2]) this.pools.push(this.makePool(true));
     this.scale = el("span");
-    const left = { shared: run.geometry[1] === 1, cached: !run.payload.findable };
+    const left = { shared: run.geometry[1] === 1, cached: !run.payload.findable, lost: run.geometry[1] > 1 };
     const shown = MAP_LEGEND.filter(([name]) => !left[name]);
     const legend = shown.map(([name, words]) => el("span", {}, el("i", { class: `swatch ${name}` }), words));
     const parts = this.pools.flatMap((pool) => [pool.caption, pool.canvas]);
@@ -59,7 +59,7 @@ export class MemoryView {
     pool.layout = layoutOf(numBlocks, state.blockSize, width);
     const pen = fitted(pool.canvas, width, pool.layout.height);
     const holders = holdersOf(state, pool.onHost);
-    const told = { pool, state, theme, pen, holders, layout: pool.layout, focus: this.run.focus };
+    const told = { pool, state, theme, pen, holders, layout: pool.layout, focus: this.run.holdingFocus };
     told.changed = changedIn(this.run.cursor.changed, pool.onHost ? state.numBlocks : 0, numBlocks);
     told.inspected = this.run.block === null ? null : this.run.block - (pool.onHost ? state.numBlocks : 0);
     if (pool.layout.slots) this.drawBlocks(told);

@@ -57,8 +57,9 @@ export class TablesView {
   }
 
   rowClass(view) {
-    if (this.run.focus === null) return "";
-    return view.seq === this.run.focus ? "focus" : "others";
+    const focus = this.run.holdingFocus;
+    if (focus === null) return "";
+    return view.seq === focus ? "focus" : "others";
   }
 
   cell(view, at) {
