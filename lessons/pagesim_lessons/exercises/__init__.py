@@ -15,9 +15,11 @@ NAMES = (
     "slot-mapping",
     "free-list",
     "allocate-and-free",
+    "append",
     "copy-on-write",
     "prefix-hashing",
     "eviction",
+    "watermark",
     "online-softmax",
     "paged-attention",
 )

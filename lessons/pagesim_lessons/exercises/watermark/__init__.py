@@ -1,0 +1,1 @@
+"""Exercise: who may start, when some blocks are to stay free for those that run."""
