@@ -1,0 +1,1 @@
+"""Exercise: tokens written behind those that are there, across the boundaries of blocks."""
