@@ -1,0 +1,22 @@
+# law: heads
+# says: that is from KV head 0
+"""Only one KV head is ever read."""
+
+import numpy as np
+
+
+def paged_attention(q, k_cache, v_cache, block_tables, lengths):
+    num_seqs, num_heads, head_dim = q.shape
+    block_size = k_cache.shape[1]
+    out = np.zeros_like(q)
+    for seq in range(num_seqs):
+        position = np.arange(lengths[seq])
+        block = block_tables[seq][position // block_size]
+        slot = position % block_size
+        for head in range(num_heads):
+            k = k_cache[block, slot, 0]
+            v = v_cache[block, slot, 0]
+            scores = k @ q[seq, head] / np.sqrt(head_dim)
+            weights = np.exp(scores - scores.max())
+            out[seq, head] = weights @ v / weights.sum()
+    return out

@@ -1,0 +1,22 @@
+# law: inside
+# says: 4 query heads, 2 KV heads
+"""The query head's number is taken for the KV head's."""
+
+import numpy as np
+
+
+def paged_attention(q, k_cache, v_cache, block_tables, lengths):
+    num_seqs, num_heads, head_dim = q.shape
+    block_size = k_cache.shape[1]
+    out = np.zeros_like(q)
+    for seq in range(num_seqs):
+        position = np.arange(lengths[seq])
+        block = block_tables[seq][position // block_size]
+        slot = position % block_size
+        for head in range(num_heads):
+            k = k_cache[block, slot, head]
+            v = v_cache[block, slot, head]
+            scores = k @ q[seq, head] / np.sqrt(head_dim)
+            weights = np.exp(scores - scores.max())
+            out[seq, head] = weights @ v / weights.sum()
+    return out

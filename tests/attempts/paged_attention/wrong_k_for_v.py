@@ -1,0 +1,23 @@
+# law: values
+# says: K is mixed where V should be
+"""A slip of copy and paste."""
+
+import numpy as np
+
+
+def paged_attention(q, k_cache, v_cache, block_tables, lengths):
+    num_seqs, num_heads, head_dim = q.shape
+    block_size, kv_heads = k_cache.shape[1:3]
+    group = num_heads // kv_heads
+    out = np.zeros_like(q)
+    for seq in range(num_seqs):
+        position = np.arange(lengths[seq])
+        block = block_tables[seq][position // block_size]
+        slot = position % block_size
+        for head in range(num_heads):
+            k = k_cache[block, slot, head // group]
+            v = k_cache[block, slot, head // group]
+            scores = k @ q[seq, head] / np.sqrt(head_dim)
+            weights = np.exp(scores - scores.max())
+            out[seq, head] = weights @ v / weights.sum()
+    return out

@@ -1,0 +1,24 @@
+# law: length
+# says: what stands past the last token is not the sequence's
+"""NaN is made 0, and the rest is read."""
+
+import numpy as np
+
+
+def paged_attention(q, k_cache, v_cache, block_tables, lengths):
+    k_cache, v_cache = np.nan_to_num(k_cache), np.nan_to_num(v_cache)
+    num_seqs, num_heads, head_dim = q.shape
+    block_size, kv_heads = k_cache.shape[1:3]
+    group = num_heads // kv_heads
+    out = np.zeros_like(q)
+    for seq in range(num_seqs):
+        position = np.arange(-(-lengths[seq] // block_size) * block_size)
+        block = block_tables[seq][position // block_size]
+        slot = position % block_size
+        for head in range(num_heads):
+            k = k_cache[block, slot, head // group]
+            v = v_cache[block, slot, head // group]
+            scores = k @ q[seq, head] / np.sqrt(head_dim)
+            weights = np.exp(scores - scores.max())
+            out[seq, head] = weights @ v / weights.sum()
+    return out

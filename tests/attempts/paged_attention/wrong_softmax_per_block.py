@@ -1,0 +1,24 @@
+# law: one-softmax
+# says: each of the 2 blocks has a softmax of its own
+"""Each block's result is divided by the block's own sum, and added."""
+
+import numpy as np
+
+
+def paged_attention(q, k_cache, v_cache, block_tables, lengths):
+    num_seqs, num_heads, head_dim = q.shape
+    block_size, kv_heads = k_cache.shape[1:3]
+    out = np.zeros_like(q)
+    for seq in range(num_seqs):
+        for head in range(num_heads):
+            kv_head = head * kv_heads // num_heads
+            acc = np.zeros(head_dim)
+            for start in range(0, lengths[seq], block_size):
+                block = block_tables[seq, start // block_size]
+                n = min(block_size, lengths[seq] - start)
+                s = k_cache[block, :n, kv_head] @ q[seq, head] * head_dim**-0.5
+                new = s.max()
+                p = np.exp(s - new)
+                acc = acc + p @ v_cache[block, :n, kv_head] / p.sum()
+            out[seq, head] = acc
+    return out
