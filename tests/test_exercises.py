@@ -1,163 +1,55 @@
 """Every exercise: its task fails as given, its solution and other right ones pass, wrong ones are refused for what is
-wrong with them; and its files are as CONTRIBUTING.md says."""
+wrong with them; and its files are as CONTRIBUTING.md says. The same as `pagesim practice dev`."""
 
-import ast
-import re
-from importlib.util import find_spec
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from pagesim.core.types import Geometry
-from pagesim.practice.contract import read_contract
-from pagesim.practice.exercise import GENERAL, Exercise
-from pagesim.practice.film_log import film_events
-from pagesim.practice.outcome import Outcome
-from pagesim.practice.sandbox import check_files
-from pagesim.replay.log import UnknownEvent
-from pagesim.replay.run_state import RunState
+from pagesim.cli.main import app
+from pagesim.cli.practice_tasks import all_tasks, task_called
+from pagesim.practice import dev_check
+from pagesim.practice.task import Task
 from pagesim_lessons import exercises
 
 ATTEMPTS = Path(__file__).parent / "attempts"
-LEAST_WRONG, LEAST_RIGHT = 5, 3
-FILES = {"__init__.py", "task.py", "solution.py", "checks.py"}
-MORE_FILES = {"script.py"}  # operations and how they are played, where checks.py would be too long
-LONG_LINE = 25
 
 every_exercise = pytest.mark.parametrize("name", exercises.NAMES)
 
 
-def attempts_of(name: str) -> list[Path]:
-    return sorted((ATTEMPTS / exercises.load(name).module).glob("*.py"))
+def task_of(name: str) -> Task:
+    return task_called(name, all_tasks())
 
 
-def expectations(file: Path) -> tuple[str, str]:
-    """The law that a wrong attempt breaks, and words that the message must have."""
-    law, says = file.read_text("utf-8").splitlines()[:2]
-    assert law.startswith("# law: "), file
-    assert says.startswith("# says: "), file
-    return law.removeprefix("# law: "), says.removeprefix("# says: ")
-
-
-def skip_without(exercise: Exercise) -> None:
-    absent = [module for module in exercise.needs if find_spec(module) is None]
-    if absent:
-        pytest.skip(f"{exercise.name} needs {absent[0]}, which is not installed")
-
-
-def fold_film(outcome: Outcome) -> None:
-    """The log of a fault can be read to its end, whatever the tables are."""
-    film = outcome.film
-    if film is None:
-        return
-    state = RunState(Geometry(film.num_blocks, film.block_size))
-    for event in film_events(film, [outcome.sentence]):
-        if not isinstance(event, UnknownEvent):
-            state.apply(event)
-    shown = film.shots[-1].tables if film.shots else {}
-    for seq, table in shown.items():
-        if seq not in film.shots[-1].waiting and not isinstance(table, range):
-            assert list(state.sequences[seq].table) == list(table)
+def attempts_of(task: Task) -> list[Path]:
+    return sorted((ATTEMPTS / task.exercise.module).glob("*.py"))
 
 
 @every_exercise
 def test_task_solution_and_attempts(name: str) -> None:
-    exercise, folder = exercises.load(name), exercises.folder_of(name)
-    skip_without(exercise)
-    files = [folder / "task.py", folder / "solution.py", *attempts_of(name)]
-    task, solution, *others = check_files(exercise, exercises.checks_module(name), files)
-    assert (task.passed, task.law) == (False, "written"), task
-    assert any(wanted in task.sentence for wanted in _to_be_written(folder / "task.py")), task
-    assert solution.passed, solution
-    told = []
-    for file, outcome in zip(files[2:], others, strict=True):
-        if file.stem.startswith("right_"):
-            assert outcome.passed, (file.name, outcome)
-            continue
-        law, says = expectations(file)
-        told.append(outcome.sentence)
-        assert not outcome.passed, f"{file.name} is accepted"
-        assert outcome.law == law, (file.name, outcome)
-        assert says in outcome.sentence, (file.name, outcome)
-        assert "\n" not in outcome.sentence
-        assert law in GENERAL or any(check.law == law for check in exercise.checks)
-        fold_film(outcome)
-    assert sum(file.stem.startswith("wrong_") for file in files) >= LEAST_WRONG
-    assert sum(file.stem.startswith("right_") for file in files) >= LEAST_RIGHT
-
-
-def _to_be_written(task: Path) -> list[str]:
-    """Names of functions and methods whose body raises NotImplementedError."""
-    return [
-        node.name
-        for node in ast.walk(ast.parse(task.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef) and "raise NotImplementedError" in ast.unparse(node)
-    ]
+    task = task_of(name)
+    if lacks := task.lacks():
+        pytest.skip(f"{name} needs {lacks[0]}, which is not installed")
+    attempts = attempts_of(task)
+    assert [*dev_check.outcome_problems(task, attempts)] == []
+    assert [*dev_check.attempt_problems(attempts)] == []
 
 
 @every_exercise
-def test_files(name: str) -> None:
-    exercise, folder = exercises.load(name), exercises.folder_of(name)
-    assert exercise.name == name
-    found = {path.name for path in folder.iterdir()} - {"__pycache__"}
-    assert found - MORE_FILES == FILES
-    for path in folder.glob("*.py"):
-        assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), path
-    stray = {path.name for path in attempts_of(name) if not re.match(r"(wrong|right)_", path.name)}
-    assert not stray
-    task = ast.get_docstring(ast.parse((folder / "task.py").read_text("utf-8")))
-    assert task is not None
-    pictures = [line for line in task.splitlines() if line.startswith("    ")]
-    assert len(pictures) >= 3, "a task has a picture, indented by four"
-    assert max(map(len, task.splitlines())) <= 120
+@pytest.mark.parametrize("look", dev_check.WORDS)
+def test_files_and_words(name: str, look) -> None:
+    assert [*look(task_of(name))] == []
 
 
 @every_exercise
-def test_signatures_agree(name: str) -> None:
-    exercise, folder = exercises.load(name), exercises.folder_of(name)
-    task = read_contract(folder / "task.py", exercise.names)
-    solution = read_contract(folder / "solution.py", exercise.names)
-    assert task == solution
-    annotated = [node for file in ("task.py", "solution.py") for node in _public(folder / file)]
-    for node in annotated:
-        assert node.returns is not None
-        assert ast.get_docstring(node) or node.name == "__init__", node.name
-
-
-def _public(path: Path) -> list[ast.FunctionDef]:
-    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
-    return [n for n in nodes if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
-
-
-@every_exercise
-def test_hints_do_not_tell_the_solution(name: str) -> None:
-    exercise, folder = exercises.load(name), exercises.folder_of(name)
-    assert len(exercise.hints) == len(set(exercise.hints)) == 3
-    assert all(len(hint.strip()) > 40 for hint in exercise.hints)
-    given = _code_lines(folder / "task.py")
-    for line in _code_lines(folder / "solution.py") - given:
-        if len(line) > LONG_LINE:
-            assert all(_bare(line) not in _bare(hint) for hint in exercise.hints), line
-
-
-def _code_lines(path: Path) -> set[str]:
-    """Lines of code as Python itself writes them, without docstrings."""
-    return {line.strip() for line in ast.unparse(ast.parse(path.read_text("utf-8"))).splitlines()}
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split())
-
-
-@every_exercise
-def test_laws_are_named_and_said(name: str) -> None:
-    exercise = exercises.load(name)
-    laws = [check.law for check in exercise.checks]
-    assert len(laws) == len(set(laws)), "one check a law"
-    assert not set(laws) & GENERAL.keys()
-    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", law) for law in laws)
-    assert all(len(check.says) > 20 and check.says[0].islower() for check in exercise.checks)
-    assert 1 <= exercise.lesson <= 12
+def test_attempts_that_are_wrong_say_so(name: str) -> None:
+    for file in attempts_of(task_of(name)):
+        if file.name.startswith("wrong_"):
+            first, second = file.read_text("utf-8").splitlines()[:2]
+            assert first.startswith("# law: "), file
+            assert second.startswith("# says: "), file
 
 
 def test_every_folder_is_an_exercise() -> None:
@@ -170,3 +62,97 @@ def test_exercises_are_found_by_what_people_type() -> None:
     for number, name in enumerate(exercises.NAMES, start=1):
         for typed in (name, name.replace("-", "_"), f"{name}.py", name.upper(), str(number)):
             assert exercises.known(typed) == name
+
+
+# -- the dev check itself finds what is wrong ----------------------------------------------------------------
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Task:
+    """The first exercise, in a folder where its files can be spoilt."""
+    task = task_of("slot-mapping")
+    folder = tmp_path / task.folder.name
+    shutil.copytree(task.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return replace(task, folder=folder)
+
+
+def spoil(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def found(task: Task) -> str:
+    return "\n".join(problem for look in dev_check.WORDS for problem in look(task))
+
+
+def test_as_it_is_there_is_nothing_to_find(copied: Task) -> None:
+    assert found(copied) == ""
+
+
+def test_stray_and_missing_files_are_found(copied: Task) -> None:
+    (copied.folder / "notes.txt").write_text("x")
+    assert "notes.txt is a stray file" in found(copied)
+    (copied.folder / "__init__.py").unlink()
+    assert "there is no __init__.py" in found(copied)
+
+
+def test_a_task_without_picture_is_found(copied: Task) -> None:
+    spoil(copied.folder / "task.py", copied.text(), '"""No picture."""\n' + _stubs(copied))
+    assert "no picture" in found(copied)
+
+
+def _stubs(task: Task) -> str:
+    text = task.text()
+    return text[text.index("\ndef ") :]
+
+
+def test_other_signatures_are_found(copied: Task) -> None:
+    spoil(copied.folder / "solution.py", "block_size", "size")
+    assert "signatures of task.py and solution.py differ" in found(copied)
+
+
+def test_a_hint_that_tells_the_solution_is_found(copied: Task) -> None:
+    given = [line.strip() for line in copied.text().splitlines()]
+    solved = [line.strip() for line in copied.solution().splitlines()]
+    line = next(line for line in solved if line.startswith("return") and line not in given)
+    exercise = replace(copied.exercise, hints=(f"write {line} there" + " " * 40, "b" * 50, "c" * 9))
+    problems = found(replace(copied, exercise=exercise))
+    assert "a hint has a line of the solution" in problems
+    assert "hint 3 says next to nothing" in problems
+
+
+def test_a_task_that_passes_and_a_solution_that_does_not_are_found(copied: Task) -> None:
+    solved, given = copied.solution(), copied.text()
+    (copied.folder / "task.py").write_text(solved)
+    (copied.folder / "solution.py").write_text(given)
+    problems = [*dev_check.outcome_problems(copied, [])]
+    assert problems[0].startswith("the task as given does not fail")
+    assert problems[1].startswith("the solution does not pass")
+
+
+def test_attempts_judged_otherwise_than_they_say_are_found(copied: Task, tmp_path: Path) -> None:
+    wrong = (ATTEMPTS / "slot_mapping" / "wrong_no_table.py").read_text("utf-8")
+    law = wrong.splitlines()[0]
+    (right, accepted, other) = files = [
+        tmp_path / name for name in ("right_x.py", "wrong_x.py", "wrong_y.py")
+    ]
+    right.write_text(wrong)
+    accepted.write_text("# law: slot\n# says: x\n" + copied.solution())
+    other.write_text(wrong.replace(law, "# law: nonesuch"))
+    problems = "\n".join(dev_check.outcome_problems(copied, files))
+    assert "right_x.py is refused" in problems
+    assert "wrong_x.py is accepted" in problems
+    assert "wrong_y.py is refused, but by law" in problems
+    assert "wrong_y.py names law nonesuch, which is none" in problems
+    assert "2 wrong attempts, and 5" in "\n".join(dev_check.attempt_problems(files))
+
+
+def test_the_command_says_what_it_finds(tmp_path: Path) -> None:
+    (tmp_path / "slot_mapping").mkdir()
+    (tmp_path / "slot_mapping" / "odd.py").write_text("")
+    args = ["practice", "dev", "slot-mapping", "--attempts", str(tmp_path)]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 1
+    assert "slot-mapping: 3 problems" in result.output
+    assert "odd.py among the attempts is neither wrong_ nor right_" in result.output
