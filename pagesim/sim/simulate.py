@@ -138,6 +138,10 @@ def drive(loop: ServingLoop, progress: Progress | None = None, *, every: int = 2
         progress(loop.num_ended)
 
 
+Drive = Callable[[ServingLoop, Progress | None], None]
+"""Does all steps of a loop."""
+
+
 def simulate(
     workload: Workload,
     allocator: str,
