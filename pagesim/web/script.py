@@ -12,10 +12,10 @@ from importlib.resources import files
 MODULES = (
     "words",
     "state",
+    "blocks",
     "log",
     "cursor",
     "cells",
-    "blocks",
     "run",
     "journey",
     "keys",
