@@ -16,6 +16,7 @@ NAMES = (
     "free-list",
     "allocate-and-free",
     "append",
+    "fork",
     "copy-on-write",
     "prefix-hashing",
     "eviction",

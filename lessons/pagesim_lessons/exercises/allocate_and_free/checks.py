@@ -197,9 +197,9 @@ EXERCISE = Exercise(
             "is the table."
         ),
         (
-            "A deque has popleft, and extend adds several on its right. A dict's pop gives an entry and removes it, and "
-            "it raises KeyError by itself where there is none: let it come before all else in free. reversed() turns "
-            "the table round."
+            "A deque has popleft, and extend adds several on its right. A dict's pop gives an entry and removes it, "
+            "and raises KeyError by itself where there is none: let it come before all else in free. reversed() turns the "
+            "table round."
         ),
     ),
     checks=(

@@ -1,0 +1,1 @@
+"""Exercise: blocks in several tables, and counts that say when one is free."""
