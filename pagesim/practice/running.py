@@ -16,6 +16,7 @@ from pagesim.practice.exercise import FAIR, FILE, GENERAL, RETURNS, WRITTEN, Che
 from pagesim.practice.learner import Learner
 from pagesim.practice.loading import load_module
 from pagesim.practice.outcome import Outcome
+from pagesim.practice.untouched import changed, parts_of
 
 Tell = Callable[[str], None]
 """Called with each law before it is examined."""
@@ -38,14 +39,17 @@ def missing(exercise: Exercise) -> Outcome | None:
 def run_file(exercise: Exercise, task: Path, file: Path, tell: Tell) -> Outcome:
     """Load the file and examine every law. A file that passes must not have made the checks pass anything."""
     before, path = set(sys.modules), list(sys.path)
+    checks = {check.run.__module__ for check in exercise.checks}
+    parts = parts_of(*checks)
     sys.path.append(str(file.parent))
     try:
         found = _run(exercise, task, file, tell)
+        if found.passed and (touched := changed(parts, *checks)):
+            return _unfair(f"the file changes the checks: {touched} is not what it was")
         if found.passed and _run(exercise, task, task, lambda _: None, shrinks=False).passed:
-            said = (
+            return _unfair(
                 "with this file loaded, the checks pass the empty task, too: it changes the checks"
             )
-            return Outcome(passed=False, law=FAIR, sentence=said)
         return found
     finally:
         sys.path[:] = path
@@ -53,6 +57,10 @@ def run_file(exercise: Exercise, task: Path, file: Path, tell: Tell) -> Outcome:
             origin = getattr(sys.modules[name], "__file__", None) or ""
             if Path(origin).parent == file.parent:
                 del sys.modules[name]
+
+
+def _unfair(sentence: str) -> Outcome:
+    return Outcome(passed=False, law=FAIR, sentence=sentence)
 
 
 def _run(
