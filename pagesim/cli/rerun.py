@@ -49,10 +49,11 @@ def rerun(
     from pagesim.cli.rerun_output import report_lines
     from pagesim.core.errors import InputError
     from pagesim.core.types import Geometry
+    from pagesim.practice.own_manager import load_manager
     from pagesim.replay.feeding import feed
     from pagesim.replay.log import LogWriter, encode, log_header, read_log
     from pagesim.replay.report import Meters
-    from pagesim.sim.plugin import drive_checked, load_manager
+    from pagesim.sim.plugin import drive_checked
     from pagesim.sim.policies import parse_watermark
     from pagesim.sim.rerun import Rerun
     from pagesim.sim.simulate import Listener, drive
@@ -114,7 +115,7 @@ def rerun(
                 listeners,
                 block_size=block_size,
                 allocator=allocator,
-                manager=made,
+                manager=None if made is None else made.make,
                 policies=policies,
                 host_blocks=host_blocks,
                 watermark=kept,

@@ -26,6 +26,10 @@ def run(
     block_size: opt.BlockSize = 16,
     max_model_len: opt.MaxModelLen = None,
     allocator: Annotated[str, typer.Option(help="max, pow2, oracle or paged.")] = "paged",
+    manager: Annotated[
+        str | None,
+        typer.Option(help="Your own block manager, FILE:Class, instead. Its code is run."),
+    ] = None,
     placer: opt.Placer = "buddy",
     rules: opt.Rules = "engine",
     max_num_seqs: opt.MaxNumSeqs = 256,
@@ -53,13 +57,18 @@ def run(
     """Serve one workload with one allocator, by the rules of today's engines; or play a scenario.
 
     Instead of a workload, name a scenario (`pagesim workloads` lists them) or a .toml file with one of your own.
+    With --manager it is your own class that hands out the blocks (`pagesim check --template simple` writes a start),
+    and laws are checked on the way.
     """
     from pagesim.cli.scenario import is_scenario, run_scenario
 
     if trace is None and is_scenario(workload):
         opt.only_for_workloads(context)
-        run_scenario(workload, log, view=view, as_json=as_json)
+        run_scenario(workload, log, manager, view=view, as_json=as_json)
         return
+    from dataclasses import replace
+
+    from pagesim.cli.own_memory import OwnRun, check_alone
     from pagesim.cli.progress import progress_bars
     from pagesim.cli.view import view as show_log
     from pagesim.cli.viewing import log_to_view
@@ -67,50 +76,60 @@ def run(
     from pagesim.replay.log import LogWriter, log_header
     from pagesim.replay.memory_map import MomentCollector
     from pagesim.sim.rerun import how_to_repeat
-    from pagesim.sim.simulate import Listener, simulate
+    from pagesim.sim.simulate import Listener, drive, simulate
 
     if trace is None:
         opt.check_name(workload)
     options = opt.typed(context)
     opt.check_all_heeded(context, options, allocator)
+    if manager is not None:
+        check_alone(context)
     prepared = opt.prepare(options)
+    own = None if manager is None else OwnRun(manager, prepared.settings, prepared.workload)
+    settings = prepared.settings if own is None else own.settings
+    titles = None if own is None else own.titles
+    name = allocator if own is None else own.name
     moments: list[MomentCollector] = []
-    with log_to_view(log, f"{allocator}-{prepared.workload.name}", view=view) as path:
+    with log_to_view(log, f"{name}-{prepared.workload.name}", view=view) as path:
         with ExitStack() as stack:
 
             def watch(geometry: Geometry) -> list[Listener]:
                 moments.append(MomentCollector(geometry))
                 if path is None:
                     return [moments[0]]
-                config = prepared.settings.scheduler_config(allocator, geometry)
-                memory, cost = prepared.settings.memory, prepared.settings.cost
-                repeat = how_to_repeat(allocator, memory, config, cost)
-                header = log_header(geometry, **{**prepared.facts, **repeat})
+                config = settings.scheduler_config(allocator, geometry)
+                repeat = how_to_repeat(name, settings.memory, config, settings.cost)
+                mine = {} if own is None else {"manager": manager}
+                header = log_header(geometry, **{**prepared.facts, **repeat, **mine})
                 return [moments[0], stack.enter_context(LogWriter(path, header))]
 
             tell = stack.enter_context(progress_bars(len(prepared.workload.arrivals)))
             result = simulate(
                 prepared.workload,
                 allocator,
-                prepared.settings,
+                settings,
                 watch=watch,
-                progress=lambda done: tell(allocator, done),
+                progress=lambda done: tell(name, done),
+                memory=None if own is None else own.memory,
+                run=drive if own is None else own.drive,
             )
+            result = replace(result, allocator=name)
         if view:
             show_log([str(path)])
             return
+    notes = [*prepared.notes, *(() if own is None else own.notes)]
     if as_json:
         from pagesim.cli.output import print_json
 
-        runs = {allocator: result.report.as_dict()}
-        print_json({**prepared.facts, "notes": prepared.notes, "runs": runs})
+        runs = {name: result.report.as_dict()}
+        print_json({**prepared.facts, "notes": notes, "runs": runs})
         return
     from pagesim.views.compare import RunScreen
     from pagesim.views.console import make_console
 
     moment = moments[0].nearest(int(result.report.duration_s * 1e9) // 2)
     console = make_console()
-    console.print(RunScreen(result, opt.screen_header("One run", prepared), moment))
-    opt.print_notes(console, prepared.notes)
+    console.print(RunScreen(result, opt.screen_header("One run", prepared, titles), moment))
+    opt.print_notes(console, notes)
     if log is not None:
         console.print(f"log: {log}", markup=False, highlight=False)

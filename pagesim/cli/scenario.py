@@ -21,8 +21,13 @@ def is_scenario(name: str) -> bool:
     return name in scenario_names()
 
 
-def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> None:
-    """Play the story and tell it; or open the viewer; or print its events as one JSON object."""
+def run_scenario(
+    name: str, log: Path | None, manager: str | None = None, *, view: bool, as_json: bool
+) -> None:
+    """Play the story and tell it; or open the viewer; or print its events as one JSON object.
+
+    With ``manager``, FILE:Class, that hands out the blocks.
+    """
     from pagesim.cli.options import command_line
     from pagesim.cli.view import view as show_log
     from pagesim.cli.viewing import log_to_view
@@ -35,6 +40,11 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
     from pagesim.sim.simulate import Listener
 
     story = load_scenario(name)
+    own = None
+    if manager is not None:
+        from pagesim.cli.own_memory import OwnStory
+
+        own = OwnStory(manager, story)
     keeper = Keeper()
     with log_to_view(log, name, view=view) as path:
         with ExitStack() as stack:
@@ -53,11 +63,18 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
                 }
                 if story.words:
                     about["words"] = list(story.words)
+                if own is not None:
+                    about |= {"manager": manager}
+                    repeat = {**repeat, "allocator": own.name}
                 header = log_header(geometry, **about, **repeat)
                 return [keeper, stack.enter_context(LogWriter(path, header))]
 
-            loop = story.loop(listeners)
-            loop.run()
+            if own is None:
+                loop = story.loop(listeners)
+                loop.run()
+            else:
+                loop = story.loop(listeners, own.memory)
+                own.drive(loop)
         if view:
             show_log([str(path)])
             return
@@ -69,12 +86,12 @@ def run_scenario(name: str, log: Path | None, *, view: bool, as_json: bool) -> N
         events = [json.loads(encode(event)) for event in keeper.events]
         print_json({"scenario": story.name, "title": story.title, "events": events})
         return
-    _tell(name, story, Cursor(loop.scheduler.memory.geometry, keeper.events))
+    _tell(name, manager, story, Cursor(loop.scheduler.memory.geometry, keeper.events))
     if log is not None:
         print(f"log: {log}")
 
 
-def _tell(typed: str, story: "Scenario", cursor: "Cursor") -> None:
+def _tell(typed: str, manager: str | None, story: "Scenario", cursor: "Cursor") -> None:
     from shlex import quote
 
     from rich.table import Table
@@ -95,7 +112,12 @@ def _tell(typed: str, story: "Scenario", cursor: "Cursor") -> None:
         console.print(Text(story.source, style="dim"))
     if story.look_for:
         console.print(Text(f"Look for: {story.look_for}"))
+    if manager is not None:
+        console.print(
+            Text(f"Blocks are handed out by {manager}, in its own order; the laws were kept.")
+        )
     console.print()
     console.print(lines)
     console.print()
-    console.print(Text(f"Step through it: pagesim run {quote(typed)} --view"))
+    own = "" if manager is None else f" --manager {quote(manager)}"
+    console.print(Text(f"Step through it: pagesim run {quote(typed)}{own} --view"))

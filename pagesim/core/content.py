@@ -40,6 +40,13 @@ class Content:
     def __len__(self) -> int:
         return len(self.prompt) + len(self.outputs)
 
+    def __repr__(self) -> str:
+        """As it would be written down; of salt and adapter only that there are some."""
+        more = f", outputs={self.outputs}" if self.outputs else ""
+        salted = f", seed={self.seed.hex()[:8]}" if self.seed else ""
+        unread = "" if self.reads_cache else ", reads_cache=False"
+        return f"Content({self.prompt!r}{more}{salted}{unread})"
+
     def slice(self, start: int, stop: int) -> Sequence[int]:
         """Token ids from position ``start`` up to, not including, ``stop``."""
         split = len(self.prompt)

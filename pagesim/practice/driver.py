@@ -16,6 +16,8 @@ from pagesim.core.errors import DuplicateSequenceError, LawBrokenError, UnknownS
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.shadow import Prefixes, ShadowMemory
 from pagesim.core.types import Admission, Grant, Room, SeqId
+from pagesim.practice.block_book import plural
+from pagesim.practice.content_words import check_content
 from pagesim.practice.operations import (
     Allocate,
     Extend,
@@ -80,6 +82,10 @@ class Driver:
             self.perform(operation)
         for seq in list(self.held):
             self.perform(Free(seq))
+        self.check_empty()
+
+    def check_empty(self) -> None:
+        """All are freed: nothing is granted, and the cache can be reset. Raises LawBrokenError."""
         granted = self.manager.usage().granted
         if granted:
             raise LawBrokenError(f"conservation: all are freed and {granted} blocks are granted")
@@ -146,7 +152,7 @@ class Driver:
             seq: self.prefixes.path(book.tokens()[: book.written], book.salt, book.adapter)
             for seq, book in held.items()
         }
-        laws.check_content(manager, self.shadow, paths)
+        check_content(manager, self.shadow, self.prefixes, paths)
         for probe in self.probes:
             self._check_hit(probe)
 
@@ -198,14 +204,14 @@ class Driver:
             _unkept(f"admission said {admission.name}, and allocate for sequence {seq} {did}")
         if grant is None:
             return False
-        self._check_start(seq, content, room, cached, grant)
+        self._check_start(seq, content, op, room, cached, grant)
         self.held[seq] = Held(
             content, op.salt, op.adapter, room.limit, cached, grant.writable, cached
         )
         return True
 
     def _check_start(
-        self, seq: SeqId, content: Content, room: Room, cached: int, grant: Grant
+        self, seq: SeqId, content: Content, op: Allocate, room: Room, cached: int, grant: Grant
     ) -> None:
         if grant.cached_tokens != cached:
             _unkept(
@@ -214,10 +220,12 @@ class Driver:
             )
         if not 0 <= cached < len(content):
             _unkept(
-                f"{cached} tokens of {len(content)} were found cached for sequence {seq}: the last token is "
+                f"{cached} of {plural(len(content), 'token')} were found cached for sequence {seq}: the last token is "
                 "always computed"
             )
         self._check_writable(f"allocate for sequence {seq}", grant, room.now)
+        path = self.prefixes.path(content.prompt[:cached], op.salt, op.adapter)
+        check_content(self.manager, self.shadow, self.prefixes, {seq: path})
         free = self.manager.usage().free
         if free < room.keep_free:
             raise LawBrokenError(
@@ -252,8 +260,9 @@ class Driver:
         self, targets: Sequence[tuple[SeqId, int]], done: Sequence[bool], *, foretold: bool
     ) -> None:
         if foretold != all(done):
-            asked = ", ".join(f"sequence {seq} to {to} tokens" for seq, to in targets)
-            did = "all could" if all(done) else f"number {done.index(False) + 1} of them could not"
+            asked = ", ".join(f"sequence {seq} to {plural(to, 'token')}" for seq, to in targets)
+            number = 0 if all(done) else done.index(False)
+            did = "all could" if all(done) else f"sequence {targets[number][0]} could not"
             _unkept(f"can_extend said {foretold} of {asked}, and {did}")
 
     def _extend_all(self, op: ExtendAll) -> bool:

@@ -26,6 +26,7 @@ from pagesim.practice.operations import (
 NUM_SEQS = 4
 MAX_PROMPT = 14
 WEIGHTS = {
+    "rest": 1,  # nothing; the first, so that a row shrinks to rests
     "start": 3,
     "compute": 2,
     "fork": 2,
@@ -48,7 +49,9 @@ prompts: SearchStrategy[tuple[int, ...]] = st.one_of(
 words = st.sampled_from(["", "", "", "", "s"])
 small = st.integers(1, 6)
 outputs: SearchStrategy[tuple[int, ...]] = st.lists(tokens, min_size=1, max_size=3).map(tuple)
-paged_sizes = st.tuples(st.sampled_from([8, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12]), st.integers(1, 5))
+paged_sizes = st.tuples(
+    st.sampled_from([8, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12]), st.sampled_from([4, 2, 3, 1, 5])
+)
 arenas = st.integers(1, 64)
 
 
@@ -64,7 +67,10 @@ def operations(
 def _rows(draw: DrawFn, kinds: SearchStrategy[list[str]]) -> list[Operation]:
     row: list[Operation] = []
     live: list[int] = []
+    asked: list[tuple[int, ...]] = []  # prompts so far: some come again, and may be found cached
     for kind in draw(kinds):
+        if kind == "rest":
+            continue
         absent = [seq for seq in range(NUM_SEQS) if seq not in live]
         if kind == "nonsense":
             seq, other = draw(st.tuples(*[st.integers(0, NUM_SEQS - 1)] * 2))
@@ -79,8 +85,10 @@ def _rows(draw: DrawFn, kinds: SearchStrategy[list[str]]) -> list[Operation]:
             row.append(ResetCache())
         elif kind == "start":
             if absent:
-                op = draw(_allocations(absent[0]))
+                again = st.sampled_from(asked) if asked else prompts
+                op = draw(_allocations(absent[0], st.one_of(prompts, prompts, again)))
                 live.append(op.seq)
+                asked.append(op.prompt)
                 row += [op, Write(op.seq, len(op.prompt)), Publish(op.seq)]
         else:
             seq = draw(st.sampled_from(live))
@@ -88,11 +96,11 @@ def _rows(draw: DrawFn, kinds: SearchStrategy[list[str]]) -> list[Operation]:
     return row
 
 
-def _allocations(seq: int) -> SearchStrategy[Allocate]:
+def _allocations(seq: int, drawn: SearchStrategy[tuple[int, ...]]) -> SearchStrategy[Allocate]:
     return st.builds(
         Allocate,
         seq=st.just(seq),
-        prompt=prompts,
+        prompt=drawn,
         now=st.sampled_from([99, 99, 1, 3, 5]),
         gate=st.booleans(),
         more=st.integers(1, 8),

@@ -6,64 +6,22 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any
 
 from pagesim.core import laws
 from pagesim.core.errors import InputError, LawBrokenError, PagesimError
 from pagesim.core.loop import ServingLoop
-from pagesim.core.memory import KVCacheManager
 
-NEEDED = (
-    "geometry",
-    "can_share",
-    "can_cache",
-    "cached_tokens",
-    "admission",
-    "never_fits",
-    "allocate",
-    "extend",
-    "can_extend",
-    "publish",
-    "withdraw",
-    "fork",
-    "free",
-    "reset_cache",
-    "table",
-    "usage",
-)
-
-
-def load_manager(place: str) -> Callable[[int, int], KVCacheManager]:
-    """What makes a memory from (num_blocks, block_size). Raises InputError: no file, no class, or parts missing."""
-    found, name = _load(place, "class", "FILE:Class, such as my_manager.py:MyManager")
-
-    def make(num_blocks: int, block_size: int) -> KVCacheManager:
-        try:
-            memory = found(num_blocks, block_size)
-        except TypeError as error:
-            raise InputError(
-                f"{name}(num_blocks, block_size) could not be made: {error}"
-            ) from error
-        missing = [part for part in NEEDED if not hasattr(memory, part)]
-        if missing:
-            raise InputError(
-                f"{name} lacks {', '.join(missing)}; see pagesim.core.memory.KVCacheManager"
-            )
-        made: KVCacheManager = memory
-        return made
-
-    return make
+TELL_EVERY = 64
+Progress = Callable[[int], None]
 
 
 def load_function(place: str, what: str, signature: str) -> Callable[..., object]:
     """A function from a file; ``what`` it is for and how it is called are for messages. Raises InputError."""
-    function, _ = _load(
-        place, what, f"FILE:name, such as my_policy.py:mine, a function {signature}"
-    )
-    return function
+    return load_named(place, what, f"FILE:name, such as my_policy.py:mine, a function {signature}")
 
 
-def _load(place: str, what: str, form: str) -> tuple[Callable[..., Any], str]:
+def load_named(place: str, what: str, form: str) -> Callable[..., object]:
+    """What the file calls so; ``form`` says how ``place`` is written. Raises InputError."""
     file, _, name = place.rpartition(":")
     if not file or not name.isidentifier():
         raise InputError(f"{place!r} was given; write {form}")
@@ -80,15 +38,17 @@ def _load(place: str, what: str, form: str) -> tuple[Callable[..., Any], str]:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise InputError(f"{file} could not be loaded: {type(error).__name__}: {error}") from error
-    found = getattr(module, name, None)
+    found: object = getattr(module, name, None)
     if not callable(found):
         lacks = f"has no {what} {name}" if found is None else f"has {name}, which cannot be called"
         raise InputError(f"{file} {lacks}; write {form}")
-    return found, name
+    return found
 
 
-def drive_checked(loop: ServingLoop, place: str) -> None:
+def drive_checked(loop: ServingLoop, place: str, progress: Progress | None = None) -> None:
     """Run to the end, checking after every step what can be asked of a memory that one knows nothing about.
+
+    ``progress`` is told after every so many steps.
 
     Raises LawBrokenError naming the law and the step, and InputError, naming the place, for an exception of the
     person's own code.
@@ -103,11 +63,13 @@ def drive_checked(loop: ServingLoop, place: str) -> None:
             holders = list({s.seq: None for seq in running for s in seq.unit if s.writable})
             laws.check_conservation(memory, holders)
             laws.check_refcount(memory, holders)
+            if progress is not None and not step % TELL_EVERY:
+                progress(loop.num_ended)
     except LawBrokenError as error:
         raise LawBrokenError(f"{place} broke a law in step {max(step, 0):,}: {error}") from None
     except PagesimError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         own = [
             frame
             for frame in extract_tb(error.__traceback__)

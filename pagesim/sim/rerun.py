@@ -171,6 +171,7 @@ class Rerun:
         header = log.header
         try:
             self.allocator = str(header["allocator"])
+            self.manager = header.get("manager")  # FILE:Class, where the memory was a person's own
             self.memory = _restored(MemorySettings, header["memory_settings"])
             rules = dict(header["scheduler"])  # type: ignore[call-overload]
             self._foreign = _restore_policies(rules)
@@ -217,7 +218,7 @@ class Rerun:
         elif allocator is None and block_size is None and host_blocks is None:
             built = self._own_memory()
         else:
-            built = build_memory(allocator or self.allocator, memory)
+            built = build_memory(allocator or self._own_allocator(), memory)
         if built.geometry.block_size != self.memory.block_size:
             slots = config.watermark_blocks * self.memory.block_size
             config = replace(config, watermark_blocks=slots // built.geometry.block_size)
@@ -252,7 +253,16 @@ class Rerun:
         return replace(self.scheduler, **policies)  # type: ignore[arg-type]
 
     def _own_memory(self) -> KVCacheManager:
-        return build_memory(self.allocator, self.memory, self.free_order)
+        return build_memory(self._own_allocator(), self.memory, self.free_order)
+
+    def _own_allocator(self) -> str:
+        """Raises InputError where it is none of pagesim's."""
+        if self.manager is not None:
+            raise InputError(
+                f"the log was recorded with {self.manager}, which is not pagesim's; serve it with --manager "
+                f"{self.manager}, or with --allocator paged"
+            )
+        return self.allocator
 
 
 def _restore_policies(rules: dict[str, object]) -> dict[str, str]:
