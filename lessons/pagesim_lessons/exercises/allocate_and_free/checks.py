@@ -198,8 +198,8 @@ EXERCISE = Exercise(
         ),
         (
             "A deque has popleft, and extend adds several on its right. A dict's pop gives an entry and removes it, "
-            "and raises KeyError by itself where there is none: let it come before all else in free. reversed() turns the "
-            "table round."
+            "and raises KeyError by itself where there is none: let it come before all else in free. The built-in "
+            "reversed turns the table round."
         ),
     ),
     checks=(
