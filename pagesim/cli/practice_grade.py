@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 256
 MOST_STRAYS = 5
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """A spreadsheet takes a cell that begins so for a formula."""
 STDOUT = "-"
 
@@ -168,7 +168,7 @@ def _summarise(rows: "Sequence[Row]", total: int, strays: "Sequence[Path]") -> N
         more = f" and {len(strays) - MOST_STRAYS:,} more" if len(strays) > MOST_STRAYS else ""
         console.print(
             Text(
-                f"Not graded, as it cannot be told for what they are, or there are others: {shown}{more}"
+                f"Not graded, as the name fits no exercise, or a file before has it: {shown}{more}"
             )
         )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pagesim.core.errors import InputError
 from pagesim.practice.folder import PracticeFolder, find_folder
-from pagesim.practice.task import Task
+from pagesim.practice.task import Task, name_meant
 
 
 class Meant(NamedTuple):
@@ -32,9 +32,7 @@ def all_tasks() -> list[Task]:
 
 def task_called(typed: str, tasks: Sequence[Task]) -> Task:
     """By its name, number, file name, or the only beginning. Raises InputError."""
-    from pagesim_lessons import exercises
-
-    name = exercises.known(typed)
+    name = name_meant(typed, [task.name for task in tasks])
     return next(task for task in tasks if task.name == name)
 
 

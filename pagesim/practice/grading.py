@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pagesim.core.errors import InputError
-from pagesim.practice.exercise import FILE
 from pagesim.practice.folder import BACKUPS, LOGS
 from pagesim.practice.outcome import Outcome
 from pagesim.practice.pool import work_through
@@ -19,6 +18,8 @@ from pagesim.practice.running import missing
 from pagesim.practice.sandbox import Running, check_file
 from pagesim.practice.task import Task
 
+MISSING = "missing"
+"""What stands for the law where there is no file."""
 DEEPEST = 4
 """Folders inside a student's that are looked into."""
 NOT_THEIRS = (BACKUPS, LOGS, "__pycache__", "__MACOSX")
@@ -173,7 +174,7 @@ def _judge(submission: Submission, running: Running) -> Row:
 
 def _outcome(task: Task, file: Path | None, running: Running) -> Outcome:
     if file is None:
-        return Outcome(passed=False, law=FILE, sentence=f"there is no {task.file_name}")
+        return Outcome(passed=False, law=MISSING, sentence=f"there is no {task.file_name}")
     lacking = missing(task.exercise)
     if lacking is not None:
         return lacking

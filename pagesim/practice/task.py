@@ -4,10 +4,12 @@ Knows nothing about folders and terminals.
 """
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from pagesim.core.errors import InputError
 from pagesim.practice.exercise import Exercise
 
 HOW_TO_INSTALL = "pip install 'pagesim[engine]'"
@@ -41,6 +43,21 @@ class Task:
     def lacks(self) -> list[str]:
         """Modules that the exercise needs and that are not installed."""
         return [module for module in self.exercise.needs if find_spec(module) is None]
+
+
+def name_meant(typed: str, names: Sequence[str]) -> str:
+    """The name that was meant: whole, as a file, by its number, or its only beginning. Raises InputError."""
+    name = typed.strip().lower().removesuffix(".py").replace("_", "-")
+    if name in names:
+        return name
+    if name.isascii() and name.isdigit() and 1 <= int(name) <= len(names):
+        return names[int(name) - 1]
+    meant = [other for other in names if name and other.startswith(name)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise InputError(f"{typed!r} may be {', '.join(meant)}; write more of the name")
+    raise InputError(f"there is no exercise {typed!r}; they are {', '.join(names)}")
 
 
 def still_to_write(text: str) -> list[str]:
