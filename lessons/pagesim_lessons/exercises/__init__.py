@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
-from pagesim.core.errors import InputError
 from pagesim.practice.exercise import Exercise
+from pagesim.practice.task import name_meant
 
 NAMES = (
     "slot-mapping",
@@ -18,11 +18,14 @@ NAMES = (
     "append",
     "fork",
     "copy-on-write",
+    "placement",
     "prefix-hashing",
     "eviction",
     "watermark",
+    "preemption",
     "online-softmax",
     "paged-attention",
+    "triton-decode",
 )
 """One a line. The place in this list is the exercise's number, from 1."""
 
@@ -38,16 +41,8 @@ def load(name: str) -> Exercise:
 
 
 def known(text: str) -> str:
-    """The name that was meant: whole, with underscores, by its number, or its only beginning."""
-    name = text.strip().lower().removesuffix(".py").replace("_", "-")
-    if name in NAMES:
-        return name
-    if name.isascii() and name.isdigit() and 1 <= int(name) <= len(NAMES):
-        return NAMES[int(name) - 1]
-    meant = [other for other in NAMES if name and other.startswith(name)]
-    if len(meant) == 1:
-        return meant[0]
-    raise InputError(f"there is no exercise {text!r}; they are {', '.join(NAMES)}")
+    """The name that was meant. Raises InputError if none was."""
+    return name_meant(text, NAMES)
 
 
 def number_of(name: str) -> int:

@@ -1,0 +1,1 @@
+"""Exercise: no block is left; who gives way, what becomes of it, and how it comes back."""
