@@ -10,7 +10,6 @@ from pagesim.practice.learner import Learner
 from pagesim.practice.reading import shown
 from pagesim.replay.phrases import counted
 from pagesim_lessons.exercises.paged_attention.script import (
-    RIGHT,
     Array,
     Case,
     Diagnosis,
@@ -24,6 +23,7 @@ from pagesim_lessons.exercises.paged_attention.script import (
     difference,
     lines_of,
     near,
+    reads,
     softmax,
 )
 
@@ -142,21 +142,13 @@ WHOLE_ROW = Mistake(
 )
 
 
-def _reads(spot: Spot) -> str:
-    case, right = spot.case, RIGHT.kv_head(spot)
-    return (
-        f"with {case.heads} query heads and {case.kv_heads} KV heads, {case.heads // case.kv_heads} neighbours share "
-        f"one: query head {spot.head} reads KV head {right}"
-    )
-
-
 TURN_ABOUT = Mistake(
     Way(kv_head=lambda spot: spot.head % spot.case.kv_heads),
-    lambda spot: f": that is from KV head {spot.head % spot.case.kv_heads}, and {_reads(spot)}",
+    lambda spot: f": that is from KV head {spot.head % spot.case.kv_heads}, and {reads(spot)}",
 )
 ALWAYS_FIRST = Mistake(
     Way(kv_head=lambda _: 0),
-    lambda spot: f": that is from KV head 0, and {_reads(spot)}",
+    lambda spot: f": that is from KV head 0, and {reads(spot)}",
 )
 NO_SCALE = Mistake(
     Way(scale=lambda _: 1.0),

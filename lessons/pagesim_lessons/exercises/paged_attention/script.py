@@ -178,10 +178,22 @@ def attention(case: Case, way: Way = RIGHT) -> Array:
         spot = Spot(case, seq, head)
         kv_head = way.kv_head(spot)
         places = [way.place(spot, position) for position in way.positions(spot)]
+        if not places:
+            out[seq, head] = NAN
+            continue
         keys = np.array([arrays.k[block, slot, kv_head] for block, slot in places])
         mixed = np.array([values[block, slot, kv_head] for block, slot in places])
         out[seq, head] = mix(keys @ arrays.q[seq, head] * scale, mixed)
     return out
+
+
+def reads(spot: Spot) -> str:
+    """Which KV head the query head reads, and why, in a clause."""
+    case, right = spot.case, RIGHT.kv_head(spot)
+    return (
+        f"with {case.heads} query heads and {case.kv_heads} KV heads, {case.heads // case.kv_heads} neighbours share "
+        f"one: query head {spot.head} reads KV head {right}"
+    )
 
 
 # -- recognising a mistake -------------------------------------------------------------------------------------
@@ -202,35 +214,44 @@ class Diagnosis:
     """A few cases on which every usual mistake shows, and no two are alike; the learner is asked once for each."""
 
     def __init__(self, cases: Sequence[Case], ask: Ask) -> None:
-        self._cases = cases
+        self.cases = cases
         self._ask = ask
-        self._answers: WeakKeyDictionary[Learner, list[Array] | None] = WeakKeyDictionary()
+        self._answers: WeakKeyDictionary[Learner, list[Array] | Fault] = WeakKeyDictionary()
 
     def of(self, *mistakes: Mistake) -> Callable[[Learner], None]:
-        """A check: what the learner gives is not what one of these mistakes gives."""
+        """A check: what the learner gives is not what one of these mistakes gives. If it failed, others tell it."""
 
         def check(learner: Learner) -> None:
-            answers = self._answers_of(learner)
-            for mistake in mistakes if answers is not None else ():
-                wrong = [attention(case, mistake.way) for case in self._cases]
-                if all(map(near, answers or [], wrong)):
+            answers = self.answers(learner)
+            if isinstance(answers, Fault):
+                return
+            for mistake in mistakes:
+                wrong = [attention(case, mistake.way) for case in self.cases]
+                if all(map(near, answers, wrong)):
                     self._tell(learner, mistake, wrong)
 
         return check
 
-    def _answers_of(self, learner: Learner) -> list[Array] | None:
-        """``None``: it failed, which is for other checks to tell."""
+    def answers(self, learner: Learner) -> list[Array] | Fault:
+        """What the learner gives for each case, or why it does not."""
         if learner not in self._answers:
+            self._answers[learner] = self._asked(learner)
+        return self._answers[learner]
+
+    def _asked(self, learner: Learner) -> list[Array] | Fault:
+        answers: list[Array] = []
+        for case in self.cases:
+            learner.begin()
             try:
-                self._answers[learner] = [self._ask(learner, case) for case in self._cases]
+                answers.append(self._ask(learner, case))
             except Fault as fault:
                 if fault.endless or fault.law == WRITTEN:
                     raise
-                self._answers[learner] = None
-        return self._answers[learner]
+                return learner.complete(fault)
+        return answers
 
     def _tell(self, learner: Learner, mistake: Mistake, wrong: list[Array]) -> None:
-        for case, given in zip(self._cases, wrong, strict=True):
+        for case, given in zip(self.cases, wrong, strict=True):
             if not near(given, attention(case)):
                 learner.begin()
                 raise difference(case, self._ask(learner, case), mistake.words)

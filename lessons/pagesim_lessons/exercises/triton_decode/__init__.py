@@ -1,0 +1,1 @@
+"""Exercise: a Triton kernel that decodes through a block table."""
