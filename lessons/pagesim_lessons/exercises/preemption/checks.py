@@ -12,7 +12,9 @@ def _named(seqs: list[int]) -> str:
 
 
 def _why(victim: Victim) -> str:
-    return f"sequence {victim.by} lacks {counted(victim.lacking, 'block')}, and {victim.free} {be(victim.free)} free"
+    return (
+        f"sequence {victim.by} lacks {counted(victim.lacking, 'block')}, and {_free(victim.free)}"
+    )
 
 
 def _free(number: int) -> str:
@@ -298,7 +300,7 @@ def queues(moment: Moment) -> None:
             raise Fault(f"after {moment.name} {name} is {now}, and it is to be {right}")
 
 
-played = Examples(scripts(), play, examples=150)
+played = Examples(scripts(), play, examples=100)
 EXERCISE = Exercise(
     name="preemption",
     title="Who gives way, and how it comes back",

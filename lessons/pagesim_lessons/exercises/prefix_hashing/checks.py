@@ -1,94 +1,28 @@
 """The laws of prefix hashing, and how a broken one is told."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-from hypothesis import strategies as st
 
 from pagesim.practice.drawing import for_all, for_each
 from pagesim.practice.exercise import Check, Exercise, Fault
-from pagesim.practice.learner import Learner, Subject, items, wholes
+from pagesim.practice.learner import Learner
 from pagesim.practice.reading import shown
 from pagesim.replay.phrases import counted
+from pagesim_lessons.exercises.prefix_hashing.script import (
+    OWN,
+    PARENTS,
+    SALTS,
+    Lookup,
+    Made,
+    Twins,
+    all_keys,
+    find,
+    keys_of,
+    lookups,
+    make,
+    pairs,
+)
 
 LEAST_BYTES = 16
-DIGITS = 4
-"""So many bytes of a key are shown."""
-
-
-class Made(NamedTuple):
-    """How a content is made."""
-
-    tokens: list[int]
-    size: int
-    salt: str = ""
-    adapter: str = ""
-
-    @property
-    def num_full(self) -> int:
-        return len(self.tokens) // self.size
-
-    def block(self, at: int) -> list[int]:
-        return self.tokens[at * self.size : (at + 1) * self.size]
-
-    def named(self) -> str:
-        """Its salt and adapter, in words."""
-        salt = f"salt {self.salt!r}" if self.salt else "no salt"
-        return f"{salt} and {f'adapter {self.adapter!r}' if self.adapter else 'no adapter'}"
-
-
-class Twins(NamedTuple):
-    """Two contents, and what it may be if the keys of block ``at`` are equal."""
-
-    one: Made
-    other: Made
-    at: int
-    why: str
-
-
-# -- calling -------------------------------------------------------------------------------------------------
-
-
-def _make(learner: Learner, variable: str, made: Made) -> Subject:
-    options = {
-        name: text for name, text in (("salt", made.salt), ("adapter", made.adapter)) if text
-    }
-    return learner.make(variable, "Content", made.tokens, made.size, **options)
-
-
-def _keys(content: Subject) -> list[bytes]:
-    """What keys() gives. It is written down with the first digits of each key."""
-    given = items(content.call("keys"), "what keys() gave")
-    keys = [_key(at, key) for at, key in enumerate(given)]
-    told = ", ".join([f"{key.hex()[: 2 * DIGITS]}.." for key in keys])
-    content.learner.lines[-1] = (
-        f"{content.variable}.keys()  # gave {counted(len(keys), 'key')}: {told}"
-    )
-    if not keys:
-        content.learner.lines[-1] = f"{content.variable}.keys()  # gave no key"
-    return keys
-
-
-def _key(at: int, key: object) -> bytes:
-    wanted = "and a key is bytes, a digest of what the block holds"
-    if isinstance(key, str):
-        raise Fault(
-            f"key {at} is the text {shown(key)}, and a key is bytes: digest(), not hexdigest()",
-            law="digest",
-        )
-    if isinstance(key, int):
-        raise Fault(
-            f"key {at} is the number {key}, {wanted}; is it of Python's hash()?", law="digest"
-        )
-    if not isinstance(key, bytes | bytearray):
-        raise Fault(f"key {at} is {shown(key)}, {wanted}", law="digest")
-    return bytes(key)
-
-
-def _all_keys(learner: Learner, *contents: Made) -> list[list[bytes]]:
-    """The keys of new contents, which are called a, b, ..."""
-    names = "ab" if len(contents) > 1 else ["content"]
-    return [_keys(_make(learner, name, made)) for name, made in zip(names, contents, strict=True)]
 
 
 # -- keys ----------------------------------------------------------------------------------------------------
@@ -103,7 +37,7 @@ def digest(learner: Learner) -> None:
         return hash(value)
 
     def examine(made: Made) -> None:
-        (keys,) = _all_keys(learner, made)
+        (keys,) = all_keys(learner, made)
         if used:
             raise Fault(
                 f"keys() calls Python's hash() with {shown(used[0])}: for a text its value differs from process to "
@@ -135,7 +69,7 @@ def digest(learner: Learner) -> None:
 
 def full_blocks(learner: Learner) -> None:
     def examine(made: Made) -> None:
-        (keys,) = _all_keys(learner, made)
+        (keys,) = all_keys(learner, made)
         count, rest = divmod(len(made.tokens), made.size)
         if len(keys) == count:
             return
@@ -155,7 +89,7 @@ def same(learner: Learner) -> None:
     """Made alike, equal keys."""
 
     def examine(made: Made) -> None:
-        one, other = _all_keys(learner, made, made)
+        one, other = all_keys(learner, made, made)
         for at, (key, again) in enumerate(zip(one, other, strict=False)):
             if key != again:
                 raise Fault(
@@ -171,15 +105,15 @@ def grown(learner: Learner) -> None:
 
     def examine(case: tuple[int, int, int]) -> None:
         start, more, size = case
-        content = _make(learner, "content", Made(list(range(10, 10 + start)), size))
-        before = _keys(content)
+        content = make(learner, "content", Made(list(range(10, 10 + start)), size))
+        before = keys_of(content)
         for token in range(more):
             content.call("append", 50 + token)
-            keys = _keys(content)
+            keys = keys_of(content)
             _compare_grown(before, keys, start + token + 1, size)
             before = keys
         tokens = [*range(10, 10 + start), *range(50, 50 + more)]
-        fresh = _keys(_make(learner, "fresh", Made(tokens, size)))
+        fresh = keys_of(make(learner, "fresh", Made(tokens, size)))
         for at, (key, right) in enumerate(zip(before, fresh, strict=False)):
             if key != right:
                 raise Fault(
@@ -211,66 +145,10 @@ def _compare_grown(before: list[bytes], keys: list[bytes], length: int, size: in
             )
 
 
-OWN = (
-    Twins(Made([5, 6], 2), Made([5, 9], 2), 0, "their last token differs"),
-    Twins(Made([5, 6], 2), Made([8, 6], 2), 0, "their first token differs"),
-    Twins(Made([5, 6], 2), Made([6, 5], 2), 0, "the order counts, too"),
-    Twins(
-        Made([1, 23], 2),
-        Made([12, 3], 2),
-        0,
-        "are the numbers written one behind the other, with nothing between them?",
-    ),
-    Twins(Made([7, 260], 2), Made([7, 4], 2), 0, "is only the last byte of each number used?"),
-    Twins(
-        Made([7, 65_540], 2),
-        Made([7, 4], 2),
-        0,
-        "are only the last two bytes of each number used?",
-    ),
-)
-PARENTS = (
-    Twins(
-        Made([1, 2, 5, 6], 2),
-        Made([3, 4, 5, 6], 2),
-        1,
-        "what comes before them differs, and K and V depend on that: the parent's key must be in a block's key",
-    ),
-    Twins(
-        Made([1, 2, 3, 4, 5, 6], 2),
-        Made([9, 2, 3, 4, 5, 6], 2),
-        2,
-        "they differ two blocks before: the parent's *key* must be in a block's key, not only the parent's tokens",
-    ),
-    Twins(
-        Made([1, 2, 3, 4, 5, 6], 2),
-        Made([3, 4, 1, 2, 5, 6], 2),
-        2,
-        "the blocks before come in another order: does your way to join a key and its parent keep the order?",
-    ),
-)
-SALTS = [
-    Twins(Made([5, 6, 7, 8], 2, *one), Made([5, 6, 7, 8], 2, *other), at, why)
-    for one, other, why in (
-        (("red", ""), ("", ""), "with a salt, no key may be that of a content without"),
-        (("red", ""), ("blue", ""), "the salts differ"),
-        (("", "x"), ("", ""), "with an adapter, the same tokens have other K and V"),
-        (("", "x"), ("", "y"), "the adapters differ"),
-        (
-            ("ab", "c"),
-            ("a", "bc"),
-            "are salt and adapter written one behind the other, with nothing between them?",
-        ),
-        (("red", ""), ("", "red"), "a salt is no adapter"),
-    )
-    for at in (0, 1)
-]
-
-
 def _never_equal(cases: Sequence[Twins], learner: Learner) -> None:
     def examine(twins: Twins) -> None:
         one, other, at, why = twins
-        a, b = _all_keys(learner, one, other)
+        a, b = all_keys(learner, one, other)
         if at < min(len(a), len(b)) and a[at] == b[at]:
             raise Fault(
                 f"block {at} of a, tokens {one.block(at)}{_with(one, other)}, and block {at} of b, tokens "
@@ -296,25 +174,10 @@ def salt(learner: Learner) -> None:
     _never_equal(SALTS, learner)
 
 
-@st.composite
-def pairs(draw: st.DrawFn) -> tuple[Made, Made]:
-    """Two contents that often begin alike."""
-    size = draw(st.integers(1, 4))
-    token = st.sampled_from([1, 2, 3, 12, 21, 260])
-    tokens = draw(st.lists(token, min_size=1, max_size=12))
-    begin = tokens[: draw(st.integers(0, len(tokens)))]
-    other = begin + draw(st.lists(token, min_size=0 if begin else 1, max_size=6))
-    salts, adapters = st.sampled_from(["", "s"]), st.sampled_from(["", "x"])
-    one_more = (draw(salts), draw(adapters))
-    same_more = draw(st.booleans())
-    other_more = one_more if same_more else (draw(salts), draw(adapters))
-    return Made(tokens, size, *one_more), Made(other, size, *other_more)
-
-
 def exactly(learner: Learner) -> None:
     def examine(pair: tuple[Made, Made]) -> None:
         one, other = pair
-        a, b = _all_keys(learner, one, other)
+        a, b = all_keys(learner, one, other)
         for at in range(min(one.num_full, other.num_full, len(a), len(b))):
             stop = (at + 1) * one.size
             alike = one.tokens[:stop] == other.tokens[:stop] and one[2:] == other[2:]
@@ -333,47 +196,9 @@ def exactly(learner: Learner) -> None:
 # -- looking up ----------------------------------------------------------------------------------------------
 
 
-class Lookup(NamedTuple):
-    """A content of ``length`` tokens, and an index that has ``blocks`` for its keys, ``None``: not this one."""
-
-    length: int
-    size: int
-    blocks: list[int | None]
-
-    @property
-    def right(self) -> list[int]:
-        found = []
-        for block in self.blocks[: (self.length - 1) // self.size]:
-            if block is None:
-                break
-            found.append(block)
-        return found
-
-
-def _find(learner: Learner, lookup: Lookup) -> list[int]:
-    """What find gives. Written down with names in place of keys."""
-    content = _make(learner, "content", Made(list(range(10, 10 + lookup.length)), lookup.size))
-    given = items(content.call("keys"), "what keys() gave")
-    learner.lines[-1] = "keys = content.keys()"
-    there = [
-        (at, _key(at, key), block)
-        for at, (key, block) in enumerate(zip(given, lookup.blocks, strict=False))
-        if block is not None
-    ]
-    index = {key: block for _, key, block in there}
-    told = f"content.find({{{', '.join([f'keys[{at}]: {block}' for at, _, block in there])}}})"
-    answer: object = None
-    try:
-        answer = content.call("find", index)
-    finally:
-        learner.lines[-1] = told
-    learner.lines[-1] = f"{told}  # gave {shown(answer)}"
-    return wholes(answer, "what find gave")
-
-
 def unbroken(learner: Learner) -> None:
     def examine(lookup: Lookup) -> None:
-        found = _find(learner, lookup)
+        found = find(learner, lookup)
         if found == lookup.right:
             return
         miss = lookup.blocks.index(None) if None in lookup.blocks else len(lookup.blocks)
@@ -402,7 +227,7 @@ def unbroken(learner: Learner) -> None:
 
 def last_token(learner: Learner) -> None:
     def examine(lookup: Lookup) -> None:
-        found, right = _find(learner, lookup), lookup.right
+        found, right = find(learner, lookup), lookup.right
         cached = lookup.size * len(found)
         if len(found) > len(right):
             raise Fault(
@@ -425,18 +250,9 @@ def last_token(learner: Learner) -> None:
     for_each(learner, cases, examine)
 
 
-@st.composite
-def lookups(draw: st.DrawFn) -> Lookup:
-    size, length = draw(st.integers(1, 4)), draw(st.integers(1, 14))
-    full = length // size
-    ids = draw(st.permutations(range(full)))
-    there = draw(st.lists(st.sampled_from([True, True, True, False]), min_size=full, max_size=full))
-    return Lookup(length, size, [b if kept else None for b, kept in zip(ids, there, strict=True)])
-
-
 def found_all(learner: Learner) -> None:
     def examine(lookup: Lookup) -> None:
-        found = _find(learner, lookup)
+        found = find(learner, lookup)
         if found != lookup.right:
             raise Fault(
                 f"of {counted(lookup.length, 'token')} in blocks of {lookup.size}, {lookup.right} are found, and find "
