@@ -308,7 +308,7 @@ class _FoundError(Exception):
 
 def _kind(fault: Fault) -> tuple[str, str]:
     """What a fault is about, whatever the numbers in it."""
-    return fault.law, re.sub(r"[\d\[\](), ]+", " ", fault.sentence)
+    return fault.law, re.sub(r"[\d.\[\](), ]+", " ", fault.sentence)
 
 
 def _without_defaults(line: str) -> str:

@@ -22,18 +22,21 @@ SIZES: tuple[Size, ...] = ((8, 4), (4, 4), (3, 4), (2, 4), (4, 2), (3, 2), (2, 2
 def smaller(
     example: T, simpler: Callable[[T], Iterator[T]], fails: Callable[[T], bool], most: int
 ) -> T:
-    """The simplest that still fails, after at most so many tries."""
-    tries = 0
-    while True:
-        for candidate in simpler(example):
-            if tries >= most:
-                return example
-            tries += 1
-            if fails(candidate):
-                example = candidate
-                break
+    """The simplest that still fails, after at most so many tries.
+
+    What did not fail is not tried again before all else has been: after a success it goes on from where it was.
+    """
+    candidates = list(simpler(example))
+    place = in_vain = 0
+    for _ in range(most):
+        if in_vain >= len(candidates):
+            break
+        candidate = candidates[place % len(candidates)]
+        if fails(candidate):
+            example, candidates, in_vain = candidate, list(simpler(candidate)), 0
         else:
-            return example
+            place, in_vain = place + 1, in_vain + 1
+    return example
 
 
 def simpler_rows(example: Example) -> Iterator[Example]:
