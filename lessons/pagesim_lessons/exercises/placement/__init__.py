@@ -1,0 +1,1 @@
+"""Exercise: two ways to place slabs, first fit and the buddy system."""
