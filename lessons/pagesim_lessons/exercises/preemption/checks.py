@@ -188,8 +188,8 @@ def admitted(moment: Moment) -> None:
             f"{moment.name} admits {_named(now) if now else 'nobody'} of the waiting {waiting}, and sequence {seq} "
             f"fits, too: it needs {_blocks(moment, seq)}"
         )
-    if now[: len(right)] == right and len(now) > len(right):
-        head = moment.right.waiting[0] if moment.right.waiting else None
+    if now[: len(right)] == right and len(now) > len(right) and moment.right.waiting:
+        head = moment.right.waiting[0]
         if now[len(right)] != head:
             raise Fault(
                 f"{moment.name} admits {_named(now)}, and sequence {head}, which stands before, waits, as it needs "
@@ -204,9 +204,8 @@ def admitted(moment: Moment) -> None:
     )
 
 
-def _blocks(moment: Moment, seq: int | None) -> str:
+def _blocks(moment: Moment, seq: int) -> str:
     """What a waiting sequence needs to be admitted now."""
-    assert seq is not None
     length, right = moment.before.length(seq), moment.right
     left = moment.budget - sum(right.planned.values())
     if seq not in right.planned and not left:
