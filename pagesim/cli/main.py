@@ -41,6 +41,7 @@ from pagesim.core.errors import PagesimError
 
 TOUR = f"""pagesim {__version__}: see where LLM serving memory goes, block by block.
 
+  pagesim learn                the course: twelve lessons, then quiz, practice and interview
   pagesim compare              contiguous slabs against pages, on real request lengths
   pagesim run figure-8 --view  step through a story, forward and back, with a reason for every event;
                                other stories: figure-9 (beam search), swap, preemption, prefix-cache
@@ -51,6 +52,7 @@ TOUR = f"""pagesim {__version__}: see where LLM serving memory goes, block by bl
                                plot and rerun the log
   pagesim plan llama-3.1-8b --gpu h100
                                how many requests fit
+  pagesim check FILE:Class     your own block manager against every law
   pagesim workloads, models, gpus
                                what is built in
 
