@@ -26,6 +26,7 @@ NAMES = (
     "online-softmax",
     "paged-attention",
     "triton-decode",
+    "bytes-and-concurrency",
 )
 """One a line. The place in this list is the exercise's number, from 1."""
 

@@ -308,7 +308,7 @@ EXERCISE = Exercise(
             "first fit takes the low end of the lowest hole that is long enough",
             first_fit.always(lowest),
         ),
-        Check("no-empty-hole", "a hole has slots", first_fit.always(no_empty_holes)),
+        Check("no-empty-hole", "a hole has at least one slot", first_fit.always(no_empty_holes)),
         Check("joined", "holes that touch are one", first_fit.always(joined)),
         Check("counted", "every slot is either held or in one hole", first_fit.always(free_slots)),
         Check("cut", "the holes are what lies between slabs", first_fit.always(cut)),

@@ -1,0 +1,1 @@
+"""Exercise: from a model and a GPU to the number of requests that fit at once."""
