@@ -47,9 +47,8 @@ def decode_kernel(
         live = position < length
         table = table_ptr + seq * table_stride
         key = tile_offsets(table, position, live, block_stride, slot_stride, BLOCK_SIZE)
-        offset = (key + head // GROUP * kv_head_stride)[:, None] + dim[
-            None, :
-        ]  # (TILE, HEAD_DIM), in K and in V
+        key += head // GROUP * kv_head_stride
+        offset = key[:, None] + dim[None, :]  # (TILE, HEAD_DIM), the same in K and in V
         k = tl.load(k_ptr + offset, mask=live[:, None], other=0.0)
         v = tl.load(v_ptr + offset, mask=live[:, None], other=0.0)
 

@@ -41,11 +41,10 @@ def decode_kernel(
         position = start + lane
         live = position < length - 1
         entry = table_ptr + seq * table_stride + position // BLOCK_SIZE
-        block = tl.load(entry, mask=live, other=0)  # 64 bits before it is multiplied:
-        key = block.to(tl.int64) * block_stride + position % BLOCK_SIZE * slot_stride
-        offset = (key + head // GROUP * kv_head_stride)[:, None] + dim[
-            None, :
-        ]  # (TILE, HEAD_DIM), in K and in V
+        block = tl.load(entry, mask=live, other=0).to(tl.int64)  # a large pool needs 64 bits
+        key = block * block_stride + position % BLOCK_SIZE * slot_stride
+        key += head // GROUP * kv_head_stride
+        offset = key[:, None] + dim[None, :]  # (TILE, HEAD_DIM), the same in K and in V
         k = tl.load(k_ptr + offset, mask=live[:, None], other=0.0)
         v = tl.load(v_ptr + offset, mask=live[:, None], other=0.0)
 

@@ -87,6 +87,10 @@ def _usual_totals(moment: Moment) -> Iterator[tuple[float, str]]:
         ),
     )
     yield (
+        sum(math.exp(score - new) for score, _ in moment.keys),
+        ": that is made of powers of e, and a key's weight is a power of 2 here",
+    )
+    yield (
         old + fresh,
         (
             f": {before} counts from the old largest score, {was}, and must shrink to fit the new one, {now}"

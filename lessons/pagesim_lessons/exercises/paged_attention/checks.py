@@ -25,6 +25,7 @@ from pagesim_lessons.exercises.paged_attention.script import (
     near,
     reads,
     softmax,
+    walk_mistakes,
 )
 
 NAME = "paged_attention"
@@ -53,9 +54,9 @@ def _read(found: object, shape: tuple[int, ...]) -> Array:
     try:
         array = np.asarray(found, dtype=float)
     except (TypeError, ValueError):
-        array = np.zeros(0)
+        array = np.zeros(())
     if array.shape != shape:
-        given = f"an array of shape {array.shape}" if array.size else shown(found)
+        given = f"an array of shape {array.shape}" if array.shape else shown(found)
         raise Fault(
             f"{NAME} is to give an array of shape {shape}, that of q, and it gave {given}",
             law=RETURNS,
@@ -197,14 +198,6 @@ def _unweighted(scores: Array, values: Array) -> Array:
     return np.asarray(np.exp(scores) @ values)
 
 
-def _only_last(case: Case) -> Mix:
-    """The last block's softmax."""
-    return lambda scores, values: softmax(
-        scores[(len(scores) - 1) // case.size * case.size :],
-        values[(len(scores) - 1) // case.size * case.size :],
-    )
-
-
 def _mean_of_blocks(case: Case) -> Mix:
     return lambda scores, values: (
         _in_runs(case.size, softmax)(scores, values) / -(-len(scores) // case.size)
@@ -225,16 +218,13 @@ MEAN_OF_BLOCKS = Mistake(
         "asked for: a block with large scores counts for more"
     ),
 )
-LAST_BLOCK = Mistake(
-    Way(mix=_only_last),
-    lambda spot: (
-        f": that is what block {spot.table[-1]}, the last one, gives alone; what the blocks before gave is lost"
-    ),
-)
-NOT_DIVIDED = Mistake(
+PLAIN_SUM = Mistake(
     Way(mix=lambda _: _unweighted),
     lambda _: ": the weights are e^score, not yet divided by their sum, so they do not add up to 1",
 )
+
+
+WALK = walk_mistakes(lambda case: case.size, "block")
 
 
 # -- where people fall ---------------------------------------------------------------------------------------
@@ -273,14 +263,6 @@ def unwritten(learner: Learner) -> None:
     for_each(learner, [Case([[0]], [3], 4), Case([[2, 0]], [6], 4)], examine)
 
 
-def _is_right_without(learner: Learner, case: Case) -> bool:
-    """Is it the padding? With block 0 for it, is all well?"""
-    plain = case._replace(padding=0)
-    found = _ask(learner, plain)
-    learner.lines = _lines(case)
-    return near(found, attention(plain))
-
-
 def padding(learner: Learner) -> None:
     """Rows are filled up with numbers of blocks that are not there."""
 
@@ -294,7 +276,7 @@ def padding(learner: Learner) -> None:
                 f"{NAME} raised IndexError: {error}{learner.place_of(error)}; {told}; the others fill the row up, "
                 "and no block is to be looked for there"
             ) from None
-        if not near(found, attention(case)) and _is_right_without(learner, case):
+        if not near(found, attention(case)):
             raise difference(case, found, lambda _: f"; {told}")
 
     for_each(
@@ -391,11 +373,21 @@ EXERCISE = Exercise(
         Check(
             "one-softmax",
             "the weights of all tokens of a sequence together add up to 1",
-            diagnosis.of(PER_BLOCK, MEAN_OF_BLOCKS, LAST_BLOCK, NOT_DIVIDED),
+            diagnosis.of(PER_BLOCK, MEAN_OF_BLOCKS, PLAIN_SUM, *WALK),
         ),
-        Check("unwritten", "what stands in slots that nobody wrote does not matter", unwritten),
-        Check("padding", "what fills a row up after its blocks does not matter", padding),
-        Check("large-scores", "the size of the scores does not matter", large),
+        Check(
+            "unwritten",
+            "what stands in slots that nobody wrote does not matter",
+            diagnosis.only_if_right(unwritten),
+        ),
+        Check(
+            "padding",
+            "what fills a row up after its blocks does not matter",
+            diagnosis.only_if_right(padding),
+        ),
+        Check(
+            "large-scores", "the size of the scores does not matter", diagnosis.only_if_right(large)
+        ),
         Check("attention", "the result is attention over the sequence's tokens", any_batch),
     ),
 )

@@ -196,6 +196,30 @@ def reads(spot: Spot) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Online softmax over tiles of so many keys, with what may be forgotten in it."""
+
+    tile: int
+    shrinks_total: bool = True
+    shrinks_acc: bool = True
+    adds: bool = True
+    divides: bool = True
+
+    def __call__(self, scores: Array, values: Array) -> Array:
+        largest, total, acc = -np.inf, 0.0, np.zeros(values.shape[1])
+        for start in range(0, len(scores), self.tile):
+            run = scores[start : start + self.tile]
+            new = max(largest, float(run.max()))
+            shrink, weights = float(np.exp(largest - new)), np.exp(run - new)
+            total *= (shrink if self.shrinks_total else 1.0) * self.adds
+            acc *= (shrink if self.shrinks_acc else 1.0) * self.adds
+            total += float(weights.sum())
+            acc += weights @ values[start : start + self.tile]
+            largest = new
+        return acc / total if self.divides else acc
+
+
 # -- recognising a mistake -------------------------------------------------------------------------------------
 
 Words = Callable[[Spot], str]
@@ -208,6 +232,33 @@ TOLERANCE = 1e-4
 class Mistake:
     way: Way
     words: Words
+
+
+def walk_mistakes(tile: Callable[[Case], int], name: str) -> list[Mistake]:
+    """What is forgotten when a sequence is walked in tiles of so many keys, which the learner calls ``name``."""
+    larger = f": a {name} brought a larger score, and"
+    total, acc = "the sum of weights", "the weighted sum of V"
+
+    def forgets(words: str, **parts: bool) -> Mistake:
+        return Mistake(Way(mix=lambda case: Walk(tile(case), **parts)), lambda _: words)
+
+    return [
+        forgets(
+            f"{larger} neither {total} nor {acc} was made to fit it",
+            shrinks_total=False,
+            shrinks_acc=False,
+        ),
+        forgets(
+            f"{larger} {total} shrank; {acc} must shrink by the same factor", shrinks_acc=False
+        ),
+        forgets(
+            f"{larger} {acc} shrank; {total} must shrink by the same factor", shrinks_total=False
+        ),
+        forgets(
+            f": that is what the last {name} gives alone; what came before it is lost", adds=False
+        ),
+        forgets(f": that is {acc}, not yet divided by {total}", divides=False),
+    ]
 
 
 class Diagnosis:
@@ -231,6 +282,18 @@ class Diagnosis:
                     self._tell(learner, mistake, wrong)
 
         return check
+
+    def only_if_right(self, check: Callable[[Learner], None]) -> Callable[[Learner], None]:
+        """The same check, for code that has all these cases right: what is wrong everywhere, another check tells."""
+
+        def run(learner: Learner) -> None:
+            answers = self.answers(learner)
+            if not isinstance(answers, Fault) and all(
+                map(near, answers, map(attention, self.cases))
+            ):
+                check(learner)
+
+        return run
 
     def answers(self, learner: Learner) -> list[Array] | Fault:
         """What the learner gives for each case, or why it does not."""

@@ -5,7 +5,6 @@ Imports torch and triton only when a kernel is run.
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +15,13 @@ from pagesim_lessons.exercises.paged_attention.script import (
     Array,
     Case,
     Mistake,
-    Mix,
     Spot,
     Way,
     arrays_of,
     lines_of,
     reads,
     softmax,
+    walk_mistakes,
 )
 
 if TYPE_CHECKING:
@@ -186,48 +185,4 @@ WHOLE_TILES_ONLY = Mistake(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """Online softmax over tiles, with what may be forgotten in it."""
-
-    shrinks_total: bool = True
-    shrinks_acc: bool = True
-    adds: bool = True
-    divides: bool = True
-
-    def __call__(self, scores: Array, values: Array) -> Array:
-        largest, total, acc = -np.inf, 0.0, np.zeros(values.shape[1])
-        for start in range(0, len(scores), TILE):
-            tile = scores[start : start + TILE]
-            new = max(largest, float(tile.max()))
-            shrink, weights = float(np.exp(largest - new)), np.exp(tile - new)
-            total *= (shrink if self.shrinks_total else 1.0) * self.adds
-            acc *= (shrink if self.shrinks_acc else 1.0) * self.adds
-            total += float(weights.sum())
-            acc += weights @ values[start : start + TILE]
-            largest = new
-        return acc / total if self.divides else acc
-
-
-def forgets(words: str, walk: Mix) -> Mistake:
-    """A mistake in the walk over the tiles."""
-    return Mistake(Way(mix=lambda _: walk), lambda _: words)
-
-
-NO_SHRINK = forgets(
-    ": a tile brought a larger score, and neither total nor acc was made to fit it",
-    Walk(shrinks_total=False, shrinks_acc=False),
-)
-ACC_KEPT = forgets(
-    ": a tile brought a larger score, and total shrank; acc must shrink by the same factor",
-    Walk(shrinks_acc=False),
-)
-TOTAL_KEPT = forgets(
-    ": a tile brought a larger score, and acc shrank; total must shrink by the same factor",
-    Walk(shrinks_total=False),
-)
-LAST_TILE = forgets(
-    ": that is what the last tile gives alone; total and acc go on from what they were before it",
-    Walk(adds=False),
-)
-NOT_DIVIDED = forgets(": that is acc, not yet divided by total", Walk(divides=False))
+NO_SHRINK, ACC_KEPT, TOTAL_KEPT, LAST_TILE, NOT_DIVIDED = walk_mistakes(lambda _: TILE, "tile")
