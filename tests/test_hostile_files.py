@@ -45,8 +45,8 @@ def within(body: str, before: str = "") -> str:
 
 
 IN_A_CALL = {
-    "endless loop": ("while True: pass", RETURNS, "did not come back within 0.2 s (line 4)"),
-    "endless sleep": ("time.sleep(1e6)", RETURNS, "did not come back within 0.2 s"),
+    "endless loop": ("while True: pass", RETURNS, "did not come back within 0.3 s (line 4)"),
+    "endless sleep": ("time.sleep(1e6)", RETURNS, "did not come back within 0.3 s"),
     "endless loop in C": ("sum(iter(int, 1))", RETURNS, "did not come to an end within 1.5 s"),
     "alarm swallowed": (
         "while True:\n    try:\n        time.sleep(9)\n    except BaseException: pass",
@@ -54,14 +54,14 @@ IN_A_CALL = {
         "did not come to an end within 1.5 s",
     ),
     "alarm taken away": (
-        "signal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass",
+        "signal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(9)",
         RETURNS,
         "did not come to an end within 1.5 s",
     ),
     "flood of output": (
         "while True: print('x' * 10_000)",
         RETURNS,
-        "did not come back within 0.2 s",
+        "did not come back within 0.3 s",
     ),
     "error": ("[][1]", RETURNS, "raised IndexError: list index out of range (line 4)"),
     "exit": ("sys.exit()", RETURNS, "your twice ends the program (SystemExit) (line 4)"),
@@ -177,7 +177,7 @@ def test_what_a_file_is_is_told(tmp_path: Path) -> None:
 
 
 def test_a_file_that_never_ends_loading(tmp_path: Path) -> None:
-    outcome = checked(tmp_path, "while True: pass\n")
+    outcome = checked(tmp_path, "import time\ntime.sleep(9)\n")
     assert outcome.sentence.startswith(
         "your code did not come to an end within 1.5 s, while the file"
     )
@@ -199,7 +199,7 @@ def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
 
 HARMLESS = {
     "right": "",
-    "much printed": "print('x' * 3_000_000)",
+    "much printed": "print('x' * 400_000)",
     "thread left over": "import threading; threading.Thread(target=time.sleep, args=(60,)).start()",
     "exit handler": "import atexit; atexit.register(time.sleep, 60)",
     "elsewhere": "os.chdir('/')",
@@ -218,10 +218,10 @@ def test_what_does_no_harm_passes(tmp_path: Path, name: str) -> None:
 
 
 def test_of_very_much_that_is_printed_the_end_is_kept(tmp_path: Path) -> None:
-    body = "for line in range(30_000): print(line)\nprint('of', number)\nif number == 3: return 7"
+    body = "print(*range(6_000), sep='\\n')\nprint('of', number)\nif number == 3: return 7"
     outcome = checked(tmp_path, within(body))
     assert outcome.law == "doubled"
-    assert outcome.output.rstrip().endswith("29999\nof 3")
+    assert outcome.output.rstrip().endswith("5999\nof 3")
     assert outcome.output.startswith("...")
 
 

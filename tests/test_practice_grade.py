@@ -148,7 +148,7 @@ HOSTILE = {
     "binary": bytes(range(256)),
     "crash": b"import os; os._exit(3)",
     "empty": b"",
-    "hang": b"while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    "hang": b"import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass",
     "huge": b"#" * 2_000_000,
     "killer": b"import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "right": RIGHT.encode(),

@@ -30,9 +30,13 @@ def why_no_node() -> str | None:
 class NodePlayer:
     """Holds one run at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        module = folder / "player.mjs"
-        module.write_text(player_script(), encoding="utf-8")
+    def __init__(self, folder: Path, mutant: tuple[str, str] | None = None) -> None:
+        """``mutant``: what stands once in the player's text, and what is put there instead."""
+        module, text = folder / "player.mjs", player_script()
+        if mutant is not None:
+            assert text.count(mutant[0]) == 1, f"{mutant[0]!r} stands {text.count(mutant[0])} times"
+            text = text.replace(*mutant)
+        module.write_text(text, encoding="utf-8")
         self._process = subprocess.Popen(
             ["node", str(HERE / "node_player.mjs"), str(module)],
             stdin=subprocess.PIPE,
@@ -48,6 +52,11 @@ class NodePlayer:
         told = json.loads(stdout.readline())
         assert "error" not in told, told["error"]
         return told["answer"]
+
+    @staticmethod
+    def text(facts: object) -> str:
+        """As JavaScript writes JSON."""
+        return json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
 
     def close(self) -> None:
         self._process.stdin.close()

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from pagesim.cli.practice_tasks import all_tasks, task_called
 from pagesim.practice.exercise import Exercise
 from pagesim.practice.task import Task
+from pagesim_lessons import exercises
 
 HELPERS = Path(__file__).parent
 TWICE = HELPERS / "tiny_exercise"
@@ -20,7 +20,8 @@ def few_tasks() -> list[Task]:
 
     long_hints = ("first of all", "then this", "and at last that")
     twice = Task(replace(EXERCISE, hints=long_hints), 1, "tiny_exercise.checks", TWICE)
-    copy = replace(task_called("copy-on-write", all_tasks()), number=2)
+    name = "copy-on-write"
+    copy = Task(exercises.load(name), 2, exercises.checks_module(name), exercises.folder_of(name))
     lacking = Exercise("cube", "Not here", 3, ("cube",), ("", "", ""), (), needs=("nonesuch",))
     return [twice, copy, Task(lacking, 3, "tiny_exercise.checks", TWICE)]
 

@@ -23,5 +23,5 @@ EXERCISE = Exercise(
     checks=(Check("doubled", "what comes is two times what was given", doubled),),
     seconds=1.5,
     memory_mib=128,
-    call_seconds=0.2,
+    call_seconds=0.3,
 )
