@@ -4,7 +4,6 @@ The JavaScript that a page ships runs in Node. The oracles are ``RunState``, whi
 managers, and the terminal viewer's ``ViewedRun``.
 """
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -57,7 +56,7 @@ def _small_chunks(monkeypatch):
 
 
 def facts(state: RunState) -> str:
-    return json.dumps(plain_state(state), separators=(",", ":"), ensure_ascii=False)
+    return NodePlayer.text(plain_state(state))
 
 
 def facts_at_every_place(geometry, events) -> list[str]:

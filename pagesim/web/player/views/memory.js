@@ -151,6 +151,9 @@ export class MemoryView {
     const cached = pool.onHost ? [] : state.cached;
     const cells = mapCells(holders, layout.count, state.blockSize, layout.cellBlocks, cached);
     const mine = cellsOfFocus(holders, told.focus, layout.cellBlocks);
+    // The empty rest of a slab has its letter once a row: so one sees how much of it there is.
+    told.isNamed = (cell, at) =>
+      cell.written || at % layout.perRow === 0 || !isRun(holders[cell.owner].table) || cells[at - 1].owner !== cell.owner;
     pen.textBaseline = "middle";
     cells.forEach((cell, at) => {
       const { x, y } = spotOf(layout, at);
@@ -158,7 +161,7 @@ export class MemoryView {
       const first = at * layout.cellBlocks;
       const isMine = mine.has(at);
       pen.globalAlpha = told.focus === null || isMine ? 1 : 0.28;
-      this.drawCell(told, cell, x, y, isMine);
+      this.drawCell(told, cell, at, isMine);
       pen.globalAlpha = 1;
       const isInspected = told.inspected !== null && Math.floor(told.inspected / layout.cellBlocks) === at;
       const size = layout.cell - 1;
@@ -175,8 +178,9 @@ export class MemoryView {
     pen.fillText(`${pool.onHost ? "h" : ""}${first}`, layout.gutter - 5, y + layout.cell / 2);
   }
 
-  drawCell(told, cell, x, y, isMine) {
+  drawCell(told, cell, at, isMine) {
     const { pen, theme, layout, holders, state } = told;
+    const { x, y } = spotOf(layout, at);
     const size = layout.cell - 2;
     const slots = cell.blocks * state.blockSize;
     if (cell.owner === null) {
@@ -200,7 +204,9 @@ export class MemoryView {
     pen.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
     pen.fillStyle = color;
     pen.fillRect(x, y + size - full, size, full);
-    drawLetter(pen, look.letter(seq), x + size / 2, y + size / 2 + 0.5, layout.cell, full / size, theme);
+    if (told.isNamed(cell, at)) {
+      drawLetter(pen, look.letter(seq), x + size / 2, y + size / 2 + 0.5, layout.cell, full / size, theme);
+    }
     if (cell.shared) {
       pen.fillStyle = theme.ink;
       pen.fillRect(x + size - 4, y, 4, 4);
