@@ -1,114 +1,24 @@
 """The laws of bytes and concurrency, and how a broken one is told."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
 from pagesim.practice.drawing import Mistake, for_all, for_each, recognise
 from pagesim.practice.exercise import Check, Exercise, Fault
 from pagesim.practice.learner import Learner, whole
-from pagesim.replay.phrases import be, counted
-
-GB, GIB = 10**9, 2**30
-UNITS = {"GB": GB, "GiB": GIB, "MB": 10**6, "MiB": 2**20}
-BYTES_OF = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
-Case = TypeVar("Case", bound=tuple[object, ...])
-
-
-def _up(number: int, by: int) -> int:
-    return -(-number // by)
-
-
-class Amount(NamedTuple):
-    amount: int
-    unit: str
-
-    @property
-    def right(self) -> int:
-        return self.amount * UNITS[self.unit]
-
-    def told(self, found: int, why: str) -> Fault:
-        return Fault(
-            f"{self.amount} {self.unit} are {self.right:,} bytes, and num_bytes gave {found:,}{why}"
-        )
-
-
-class Token(NamedTuple):
-    num_layers: int
-    num_heads: int
-    num_kv_heads: int
-    head_size: int
-    dtype: str
-
-    @property
-    def right(self) -> int:
-        return 2 * self.num_layers * self.num_kv_heads * self.head_size * BYTES_OF[self.dtype]
-
-    def told(self, found: int, why: str) -> Fault:
-        return Fault(
-            f"with {counted(self.num_layers, 'layer')}, {counted(self.num_kv_heads, 'KV head')} of size "
-            f"{self.head_size} and {self.dtype} a token takes {self.right:,} bytes, and kv_bytes_per_token gave "
-            f"{found:,}{why}"
-        )
-
-
-class Pool(NamedTuple):
-    gpu_bytes: int
-    percent: int
-    weight_bytes: int
-    workspace_bytes: int
-    block_bytes: int
-
-    @property
-    def left(self) -> int:
-        return self.gpu_bytes * self.percent // 100 - self.weight_bytes - self.workspace_bytes
-
-    @property
-    def right(self) -> int:
-        return max(self.left, 0) // self.block_bytes
-
-    @property
-    def is_clear(self) -> bool:
-        """A byte more or less, as floats may make it, changes nothing."""
-        near = [(self.left + more) // self.block_bytes for more in (-2, 2)]
-        return near[0] == near[1]
-
-    def told(self, found: int, why: str) -> Fault:
-        if self.left < 0:
-            over = f"weights and workspace need {-self.left:,} bytes more than the engine may use"
-            return Fault(f"{over}, so there is no block, and blocks_in_pool gave {found:,}{why}")
-        return Fault(
-            f"{self.left:,} bytes are left for K and V, which makes {counted(self.right, 'whole block')} of "
-            f"{self.block_bytes:,} bytes, and blocks_in_pool gave {found:,}{why}"
-        )
-
-
-class Load(NamedTuple):
-    num_blocks: int
-    block_size: int
-    prompt_tokens: int
-    output_tokens: int
-
-    @property
-    def written(self) -> int:
-        return self.prompt_tokens + self.output_tokens - 1
-
-    @property
-    def each(self) -> int:
-        return _up(self.written, self.block_size)
-
-    @property
-    def right(self) -> int:
-        return self.num_blocks // self.each
-
-    def told(self, found: int, why: str) -> Fault:
-        return Fault(
-            f"a request writes {counted(self.written, 'token')}, which takes {counted(self.each, 'block')} of "
-            f"{self.block_size}; {counted(self.num_blocks, 'block')} {be(self.num_blocks)} enough for {self.right}, "
-            f"and requests_at_once gave {found}{why}"
-        )
-
+from pagesim_lessons.exercises.bytes_and_concurrency.script import (
+    BYTES_OF,
+    GB,
+    GIB,
+    UNITS,
+    Amount,
+    Load,
+    Pool,
+    Token,
+    rounded_up,
+)
 
 Cases = Amount | Token | Pool | Load
 Asked = TypeVar("Asked", Amount, Token, Pool, Load)
@@ -302,7 +212,7 @@ weights = usual(
 )
 whole_blocks = usual(
     POOLS,
-    Mistake(lambda c: _up(c.left, c.block_bytes), ": a part of a block is no block"),
+    Mistake(lambda c: rounded_up(c.left, c.block_bytes), ": a part of a block is no block"),
     Mistake(lambda c: c.left, ", the number of bytes"),
 )
 
@@ -311,7 +221,7 @@ def nothing_left(learner: Learner) -> None:
     cases = [
         Pool(24 * GB, 90, 140 * GB, GIB, 2_097_152),
         Pool(16 * GB, 90, 14 * GB, GIB, 2_097_152),
-        Pool(10 * GB, 90, 8 * GB, GB, 2_097_152),
+        Pool(10 * GB, 90, 8 * GB, GB - 1_000_000, 2_097_152),
     ]
 
     def examine(case: Pool) -> None:
@@ -344,7 +254,7 @@ LOADS = [
 
 
 def _requests(
-    tokens: Callable[[Load], int], blocks: Callable[[int, int], int] = _up
+    tokens: Callable[[Load], int], blocks: Callable[[int, int], int] = rounded_up
 ) -> Callable[[Load], int]:
     return lambda load: load.num_blocks // max(blocks(tokens(load), load.block_size), 1)
 
@@ -382,7 +292,8 @@ blocks_each = usual(
     Mistake(_requests(lambda c: c.written, lambda n, _: n), ": a token is no block"),
 )
 whole_requests = usual(
-    LOADS, Mistake(lambda c: _up(c.num_blocks, c.each), ": the last of them would not fit whole")
+    LOADS,
+    Mistake(lambda c: rounded_up(c.num_blocks, c.each), ": the last of them would not fit whole"),
 )
 loads = st.builds(
     Load,
