@@ -1,5 +1,5 @@
 # law: rounding
-# says: fill to the last slot
+# says: with no slot left over
 """One block more than the quotient, also where nothing is left over."""
 
 from collections import deque

@@ -74,7 +74,7 @@ def rounding(moment: Moment) -> None:
             f"{gives}, one for each token; {_needs(num_tokens, size)}, as a block has {size} slots"
         )
     if given > right:
-        full = "" if num_tokens % size else ", which they fill to the last slot"
+        full = "" if num_tokens % size else ", with no slot left over"
         raise Fault(f"{gives}; {_needs(num_tokens, size)}{full}")
 
 

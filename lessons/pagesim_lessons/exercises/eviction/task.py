@@ -1,7 +1,7 @@
 """Eviction: free blocks keep their content until they are taken, and the order of the free queue says who is next.
 
 Blocks that hold computed prefixes are worth keeping, so a free block is not emptied. It stands in the free queue with
-its content, and can be found by its key. Only when it is taken for other tokens its content is forgotten: it is
+its content, and can be found by its key. Only when it is taken for other tokens is its content forgotten: it is
 evicted. Blocks are taken from the front and given back at the back, so the least recently used is evicted first.
 
 Of one sequence, the tail goes into the queue first. So its head is evicted last: a lookup begins at the head, and

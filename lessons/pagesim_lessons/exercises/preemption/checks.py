@@ -307,7 +307,7 @@ EXERCISE = Exercise(
     names=("Scheduler",),
     hints=(
         (
-            "preempt undoes an admission: five of the attributes change, or four, and two must not. In plan, there are "
+            "preempt undoes an admission: five of the attributes change, and two must not. In plan, there are "
             "two loops, one over those that run, one over those that wait; the second one only if nobody was "
             "preempted in the first."
         ),

@@ -41,11 +41,12 @@ def admit(
     watermark: int,
     budget: int,
 ) -> list[int]:
-    """Admit waiting requests, the first that cannot start ends it. Returns how many tokens each admitted one computes.
+    """Admit waiting requests in order; the first that cannot start ends it.
 
-    Each of ``waiting`` is (tokens, found blocks, those of the found blocks that are free now). No two requests find the
-    same block, and at least one token of each is not found. Before the first is admitted ``num_running`` sequences run,
-    and ``budget`` tokens may still be computed in this step. An admitted request computes as many tokens as it can, at
-    least 1, and runs from then on. The token that comes out of it is written in the next step: it needs no room now.
+    Returns how many tokens each admitted request computes. Each of ``waiting`` is (tokens, found blocks, those of the
+    found blocks that are free now). No two requests find the same block, and at least one token of each is not found.
+    Before the first is admitted ``num_running`` sequences run, and ``budget`` tokens may still be computed in this
+    step. An admitted request computes as many tokens as it can, at least 1, and runs from then on. The token that
+    comes out of it is written in the next step: it needs no room now.
     """
     raise NotImplementedError
