@@ -9,7 +9,6 @@ from itertools import accumulate
 from pathlib import Path
 
 import pytest
-from node_player import log_of
 from small_runs import run
 from typer.testing import CliRunner
 from viewer_logs import events_of, story_of, write, write_contradiction, write_run
@@ -25,7 +24,14 @@ from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase, TimelineFold
 from pagesim.replay.waste import WasteMeter
 from pagesim.web import export_html, script
-from pagesim.web.bundle import Window, page_payload, run_payload, usual_window, window_of_steps
+from pagesim.web.bundle import (
+    Window,
+    log_in_memory,
+    page_payload,
+    run_payload,
+    usual_window,
+    window_of_steps,
+)
 from pagesim.web.export_html import embedded, player_page
 from pagesim.web.plain import plain_event, plain_state
 
@@ -166,7 +172,7 @@ def test_every_rule_of_the_looks_is_about_the_player():
 @pytest.mark.parametrize("allocator", ["paged", "pow2"])
 def test_contents_are_what_the_folds_say(allocator, window):
     geometry, events = events_of(allocator)
-    log = log_of(geometry, events)
+    log = log_in_memory(geometry, events)
     window = window or Window(0, len(events))
     told = unpacked(run_payload(log, "a run", window=window)["contents"])
     cursor = Cursor.of_log(log)
@@ -201,7 +207,7 @@ def test_a_window_begins_with_the_state_before_it():
     state = RunState(geometry)
     for event in events[:40]:
         state.apply(event)
-    told = run_payload(log_of(geometry, events), "swap", window=Window(40, 60))
+    told = run_payload(log_in_memory(geometry, events), "swap", window=Window(40, 60))
     assert told["start"] == plain_state(state)
     (note,) = told["notes"]
     assert note.startswith("this page holds a part of swap: steps ")

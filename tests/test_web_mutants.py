@@ -1,7 +1,7 @@
 """The comparison of the browser's fold with Python's has teeth: each of these faults in the player, it finds."""
 
 import pytest
-from node_player import NodePlayer, log_of, why_no_node
+from node_player import NodePlayer, why_no_node
 from small_runs import run, serve
 from viewer_logs import events_of, story_of
 
@@ -12,7 +12,7 @@ from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.types import Geometry
 from pagesim.sim.scenario import scenario_names
 from pagesim.web import bundle
-from pagesim.web.bundle import run_payload
+from pagesim.web.bundle import log_in_memory, run_payload
 from pagesim.web.plain import plain_state
 
 pytestmark = pytest.mark.skipif(why_no_node() is not None, reason=why_no_node() or "")
@@ -73,7 +73,7 @@ LATE_FORK = [
 
 
 def runs():
-    """Every scenario; preempted groups with hits and evictions; failing steps; a reset; slabs that grow; a late fork."""
+    """Every scenario; preempted groups with hits and evictions; slabs; failing steps; a reset; a late fork."""
     yield from map(story_of, scenario_names())
     yield run("paged", [(10, 10)] * 5 + [(30, 2)], samples=2, caching=True)
     yield events_of("pow2")
@@ -98,7 +98,7 @@ def _known():
                 if event is not None:
                     state.apply(event)
                 told.append(NodePlayer.text(plain_state(state)))
-            known.append((run_payload(log_of(geometry, events), "a run"), told))
+            known.append((run_payload(log_in_memory(geometry, events), "a run"), told))
     finally:
         bundle.CHUNK = whole
     return known

@@ -350,7 +350,7 @@ def _axe(request):
     return source
 
 
-@pytest.mark.parametrize("name", ["paged", "max", "swap", "paged-max", "swap-paged-max", "damaged"])
+@pytest.mark.parametrize("name", ["paged", "max", "swap-paged-max", "damaged"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["360", "1440"])
 def test_everybody_can_use_it(browser, logs, axe, name, scheme, size):

@@ -12,7 +12,7 @@ from checked_run import CheckedRun
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from node_player import NodePlayer, log_of, why_no_node
+from node_player import NodePlayer, why_no_node
 from run_scripts import Paged, contiguous_memories, paged_memories, scripts
 from small_runs import run, serve
 from viewer_logs import events_of, story_of
@@ -36,7 +36,7 @@ from pagesim.views.host_map import host_map
 from pagesim.views.map_cells import map_cells
 from pagesim.views.moment_bar import moment_split
 from pagesim.web import bundle
-from pagesim.web.bundle import Window, run_payload
+from pagesim.web.bundle import Window, log_in_memory, run_payload
 from pagesim.web.plain import plain_state
 
 pytestmark = pytest.mark.skipif(why_no_node() is not None, reason=why_no_node() or "")
@@ -71,7 +71,7 @@ def facts_at_every_place(geometry, events) -> list[str]:
 def check_every_place(node, geometry, events) -> None:
     """Going forward, and then in jumps: back, far, and by one."""
     expected = facts_at_every_place(geometry, events)
-    node.ask("load", payload=run_payload(log_of(geometry, events), "a run"))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "a run"))
     number = len(events) + 1
     assert node.ask("facts", places=list(range(number))) == expected
     jumps = [at * 17 % number for at in range(min(number, 40))]
@@ -86,7 +86,7 @@ def check_every_place(node, geometry, events) -> None:
 def test_every_scenario_is_the_same_in_the_browser(node, name):
     geometry, events = story_of(name)
     check_every_place(node, geometry, events)
-    log = log_of(geometry, events)
+    log = log_in_memory(geometry, events)
     node.ask("load", payload=run_payload(log, name))
     state, sentences = RunState(geometry), []
     for event in events:
@@ -150,7 +150,7 @@ def test_a_window_of_a_run_is_that_part_of_it(node, script, where):
     geometry, events = checked.manager.geometry, checked.events
     first, stop = sorted(round(share * len(events)) for share in where)
     expected = facts_at_every_place(geometry, events)
-    log = log_of(geometry, events)
+    log = log_in_memory(geometry, events)
     node.ask("load", payload=run_payload(log, "a run", window=Window(first, stop)))
     places = list(range(first, stop + 1))
     assert node.ask("facts", places=[*places, first, *places[::-3]]) == [
@@ -168,7 +168,7 @@ def test_a_window_of_a_run_is_that_part_of_it(node, script, where):
 def test_of_several_moves_at_once_the_last_one_counts(node):
     geometry, events = run("paged", [(10, 12)] * 6, 2, caching=True)
     expected = facts_at_every_place(geometry, events)
-    node.ask("load", payload=run_payload(log_of(geometry, events), "a run"))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "a run"))
     for places in ([200, 3], [3, 200, 199], [len(events), 0, 150], [150, 151, 150]):
         counted, place, told = node.ask("race", places=places)
         assert counted[-1]
@@ -182,7 +182,7 @@ def test_of_several_moves_at_once_the_last_one_counts(node):
 @cache
 def viewed(allocator: str) -> tuple[ViewedRun, Geometry, list[ev.Event]]:
     geometry, events = events_of(allocator)
-    shown = ViewedRun("a run", log_of(geometry, events))
+    shown = ViewedRun("a run", log_in_memory(geometry, events))
     shown.survey.advance_for(60)
     assert shown.survey.done
     return shown, geometry, events
@@ -193,7 +193,7 @@ def viewed(allocator: str) -> tuple[ViewedRun, Geometry, list[ev.Event]]:
 def test_keys_lead_where_the_terminal_viewer_goes(node, allocator, followed):
     shown, geometry, events = viewed(allocator)
     shown.request = followed
-    node.ask("load", payload=run_payload(log_of(geometry, events), "a run"))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "a run"))
     places = list(range(len(events) + 1))
     times = sorted({0, 10**12, *(at + by for at in shown.survey._times for by in (-1, 0, 1))})
     asked = node.ask(
@@ -220,7 +220,7 @@ def test_keys_lead_where_the_terminal_viewer_goes(node, allocator, followed):
 @pytest.mark.parametrize("allocator", ["paged", "max"])
 def test_the_history_of_a_block_is_the_terminal_viewers(node, allocator):
     shown, geometry, events = viewed(allocator)
-    node.ask("load", payload=run_payload(log_of(geometry, events), "a run"))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "a run"))
     for block in (0, 1, geometry.num_blocks // 2, geometry.num_blocks - 1):
         told = node.ask("block", block=block, place=len(events))
         assert told[::-1] == shown.survey.places_of_block(block)
@@ -228,8 +228,8 @@ def test_the_history_of_a_block_is_the_terminal_viewers(node, allocator):
 
 def test_what_is_typed_means_what_it_means_in_the_terminal(node):
     geometry, events = story_of("swap")
-    shown = ViewedRun("swap", log_of(geometry, events))
-    node.ask("load", payload=run_payload(log_of(geometry, events), "swap"))
+    shown = ViewedRun("swap", log_in_memory(geometry, events))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "swap"))
     places = shown.cursor.step_places
     good = node.ask("typed", what="placeTyped", texts=["3", "s3", " e5 ", "E5", "0"])
     assert good == [places[3], places[3], 5, 5, places[0]]
@@ -254,7 +254,8 @@ def test_what_is_typed_means_what_it_means_in_the_terminal(node):
 def test_two_runs_keep_to_the_same_simulated_time(node):
     one, other = viewed("paged"), viewed("max")
     payloads = [
-        run_payload(log_of(geometry, events), "a run") for _, geometry, events in (one, other)
+        run_payload(log_in_memory(geometry, events), "a run")
+        for _, geometry, events in (one, other)
     ]
     places = list(range(0, len(one[2]) + 1, 5))
     cursor = Cursor(one[1], one[2])
@@ -312,7 +313,7 @@ def test_keys_are_the_terminal_viewers(node):
 def test_the_maps_cells_are_the_terminals(node, script, cell_blocks):
     checked = CheckedRun(script).run()
     geometry, events = checked.manager.geometry, checked.events
-    node.ask("load", payload=run_payload(log_of(geometry, events), "a run"))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "a run"))
     places = list(range(0, len(events) + 1, 4))
     state, at = RunState(geometry), 0
     device = node.ask("cells", places=places, cellBlocks=cell_blocks, onHost=False)
@@ -370,7 +371,7 @@ def test_odd_names_stay_what_they_are(node):
 
 def test_a_run_without_events_has_one_place(node):
     geometry = Geometry(4, 4)
-    node.ask("load", payload=run_payload(log_of(geometry, []), "nothing"))
+    node.ask("load", payload=run_payload(log_in_memory(geometry, []), "nothing"))
     assert node.ask("facts", places=[0]) == [facts(RunState(geometry))]
     asked = node.ask("questions", places=[0], times=[5], groups=["copy"], followed=None)
     assert asked == {

@@ -19,7 +19,7 @@ from pagesim.core.types import Geometry
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import KIND_GROUPS, LABELS, explainer, is_between_steps
 from pagesim.replay.feeding import CONTRADICTIONS, contradiction
-from pagesim.replay.log import RunLog, UnknownEvent
+from pagesim.replay.log import LoggedEvents, RunLog, UnknownEvent, encode, log_header
 from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase, TimelineFold
 from pagesim.replay.waste import KINDS as WASTE_KINDS
@@ -51,6 +51,12 @@ def run_payload(log: RunLog, name: str, *, title: str = "", window: Window | Non
     InputError if the window lies wholly behind that.
     """
     return _Packing(log, window or Window(0, len(log.events))).payload(name, title)
+
+
+def log_in_memory(geometry: Geometry, events: Iterable[ev.Event], **facts: object) -> RunLog:
+    """Events that a listener kept, as a log that was never a file. ``facts`` are those of a log's header."""
+    header: Json = json.loads(json.dumps(log_header(geometry, **facts)))
+    return RunLog(header, geometry, LoggedEvents("the run", [encode(e).encode() for e in events]))
 
 
 def page_payload(runs: Sequence[Json]) -> Json:

@@ -6,8 +6,6 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from pagesim.core.types import Geometry
-from pagesim.replay.log import LoggedEvents, RunLog, encode, log_header
 from pagesim.web.script import player_script
 
 HERE = Path(__file__).parent
@@ -62,10 +60,3 @@ class NodePlayer:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait(10)
-
-
-def log_of(geometry: Geometry, events, **facts: object) -> RunLog:
-    """What a log of these events would be read as."""
-    lines = [encode(event).encode() for event in events]
-    header = json.loads(json.dumps(log_header(geometry, **facts)))
-    return RunLog(header, geometry, LoggedEvents("a run", lines))

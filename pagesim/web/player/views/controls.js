@@ -14,6 +14,7 @@ export class Controls {
     this.group = el("select", { "aria-label": "What to jump to" });
     for (const group of page.groups) this.group.append(el("option", { value: group }, group));
     this.group.addEventListener("change", () => page.chooseGroup(this.group.value));
+    for (const select of [this.speed, this.group]) letGo(select);
     this.element = el("div", { class: "controls" }, this.transport(), this.jumps(), this.note());
   }
 
@@ -60,6 +61,14 @@ export class Controls {
     this.group.value = page.group;
     if (this.noted.textContent !== page.journey.note) this.noted.textContent = page.journey.note;
   }
+}
+
+// A menu that was used with the mouse does not keep the keys; one that was used with keys does.
+function letGo(select) {
+  let isPointed = false;
+  select.addEventListener("pointerdown", () => (isPointed = true));
+  select.addEventListener("keydown", () => (isPointed = false));
+  select.addEventListener("change", () => isPointed && select.blur());
 }
 
 const FIELDS = [

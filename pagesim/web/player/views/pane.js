@@ -50,7 +50,8 @@ export class RunPane {
 
   heading(level) {
     const { page, run } = this;
-    const about = [run.payload.allocator, sizeWords(run), run.payload.title].filter(Boolean).map(clean).join(", ");
+    const allocator = run.payload.allocator === run.name ? "" : run.payload.allocator;
+    const about = [allocator, sizeWords(run), run.payload.title].filter(Boolean).map(clean).join(", ");
     const title = el(`h${level}`, {}, nameOf(clean(run.name)), " ", el("small", {}, nameOf(about)));
     if (page.journey.runs.length < 3) return title;
     const choice = el("select", { "aria-label": this.at ? "The run on the right" : "The run on the left" });
