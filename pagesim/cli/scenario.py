@@ -35,9 +35,9 @@ def run_scenario(
     from pagesim.replay.cursor import Cursor
     from pagesim.replay.keeper import Keeper
     from pagesim.replay.log import LogWriter, encode, log_header
-    from pagesim.sim.rerun import how_to_repeat
     from pagesim.sim.scenario import load_scenario
     from pagesim.sim.simulate import Listener
+    from pagesim.sim.story_log import story_facts
 
     story = load_scenario(name)
     own = None
@@ -52,21 +52,10 @@ def run_scenario(
             def listeners(geometry: Geometry) -> list[Listener]:
                 if path is None:
                     return [keeper]
-                repeat = how_to_repeat(
-                    story.allocator, story.memory, story.scheduler, None, story.free_order
-                )
-                about: dict[str, object] = {
-                    "scenario": story.name,
-                    "title": story.title,
-                    "look_for": story.look_for,
-                    "command": command_line(),
-                }
-                if story.words:
-                    about["words"] = list(story.words)
+                facts = story_facts(story, command_line())
                 if own is not None:
-                    about |= {"manager": manager}
-                    repeat = {**repeat, "allocator": own.name}
-                header = log_header(geometry, **about, **repeat)
+                    facts |= {"manager": manager, "allocator": own.name}
+                header = log_header(geometry, **facts)
                 return [keeper, stack.enter_context(LogWriter(path, header))]
 
             if own is None:
