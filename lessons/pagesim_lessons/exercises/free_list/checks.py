@@ -143,8 +143,8 @@ def count(moment: Moment) -> None:
         )
 
 
-FEW, MANY, CALLS, TRIES = 400, 300_000, 100, 3
-SLOWER, SPARE_S = 10, 200e-6
+FEW, MANY, CALLS, TRIES = 400, 300_000, 50, 3
+SLOWER, SPARE_S = 10, 150e-6
 
 
 def constant_time(learner: Learner) -> None:
