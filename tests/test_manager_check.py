@@ -26,6 +26,7 @@ from pagesim.core.errors import InputError
 from pagesim.core.laws import LAWS
 from pagesim.core.recorded import Recorded
 from pagesim.practice.driver import Driver
+from pagesim.practice.film_log import write_film
 from pagesim.practice.manager_contracts import (
     FULL_METHODS,
     FULL_OPTIONAL,
@@ -41,6 +42,8 @@ from pagesim.practice.manager_sandbox import check_manager
 from pagesim.practice.own_manager import load_manager
 from pagesim.practice.rows import operations, paged_sizes
 from pagesim.practice.whole_runs import CheckedRun, workloads
+from pagesim.replay.cursor import Cursor
+from pagesim.replay.log import read_log
 
 ATTEMPTS = Path(__file__).parent / "attempts" / "manager"
 RIGHT = sorted((ATTEMPTS / "right").glob("*.py"))
@@ -62,7 +65,7 @@ def graded(file: Path, examples: int = 200, seed: int = 0) -> ManagerReport:
 
 
 @pytest.mark.parametrize("file", WRONG, ids=[file.stem for file in WRONG])
-def test_a_wrong_manager_is_refused_by_the_law_it_breaks(file: Path) -> None:
+def test_a_wrong_manager_is_refused_by_the_law_it_breaks(file: Path, tmp_path: Path) -> None:
     law, words = said(file, "law", ""), said(file, "says", "")
     assert law in GRADED
     assert words
@@ -73,6 +76,14 @@ def test_a_wrong_manager_is_refused_by_the_law_it_breaks(file: Path) -> None:
     assert report.verdict(law) is Verdict.BROKEN
     assert len(report.outcome.operations) <= 40
     assert report.outcome.operations[0].startswith("m = Manager(")
+    film = report.outcome.film
+    assert film is not None
+    if film.shots:  # but for a run that ended before its first step
+        log = tmp_path / "log.jsonl"
+        last = write_film(log, film, title="t", law=law, sentence="s", last_line="l")
+        cursor = Cursor.of_log(read_log(log))
+        assert cursor.num_events == last
+        cursor.seek(last)  # raises if an event does not follow from those before it
 
 
 @pytest.mark.parametrize("file", RIGHT, ids=[file.stem for file in RIGHT])

@@ -68,13 +68,17 @@ def check(
 def _examine(
     file: Path, class_name: str, examples: int, seed: int, log: Path | None, *, as_json: bool
 ) -> None:
+    import sys
+    from contextlib import nullcontext
+
     from pagesim.cli.check_output import report_json, report_parts
     from pagesim.core.errors import InputError
     from pagesim.practice.manager_sandbox import check_manager
     from pagesim.views.console import make_console
 
-    waiting = make_console(stderr=True)
-    with waiting.status(f"playing {examples} rows of operations, and whole runs"):
+    doing = f"playing {examples:,} rows of operations, and whole runs"
+    waiting = make_console(stderr=True).status(doing, spinner="line")
+    with waiting if sys.stderr.isatty() else nullcontext():
         report, printed = check_manager(file, class_name, seed=seed, examples=examples)
     if report.refusal:
         raise InputError(report.refusal)
@@ -106,8 +110,15 @@ def _write_log(log: Path | None, report: "ManagerReport") -> Path | None:
         title=f"{report.name}: {report.law} is broken",
         law=report.law,
         sentence=report.outcome.sentence,
+        last_line=_last_line(report, film.shots[-1].line),
     )
     return path
+
+
+def _last_line(report: "ManagerReport", shown: str) -> str:
+    """The last call, unless the last picture shows it."""
+    last = report.outcome.operations[-1] if report.outcome.operations else shown
+    return shown if shown.endswith(last) else last
 
 
 def _unused(stem: str) -> Path:

@@ -169,7 +169,7 @@ class CheckedRun:
                 {view.seq: view.written for view in told if len(view.table)},
                 tuple(plan.copies),
                 dict(self._forks),
-                {view.seq: view.tokens for view in told if view.status in ("waiting", "swapped")},
+                {view.seq: view.tokens for view in told if view.status == "waiting"},
             )
         )
 
