@@ -33,7 +33,7 @@ def script():
 SMALL = Lesson(1, "small", "A small lesson", "about nothing", 3, 1, script)
 
 
-def walked(keys="", lines=(), first=0):
+def walked(keys="", lines=(), first=0, lesson=SMALL):
     """What is printed, what was told, and whether the end was reached."""
     told = []
     keys, lines = iter(keys), iter(lines)
@@ -46,7 +46,12 @@ def walked(keys="", lines=(), first=0):
         return line
 
     reading = Reading(
-        SMALL, console, lambda: next(keys, "q"), read_line, lambda *facts: told.append(facts), first
+        lesson,
+        console,
+        lambda: next(keys, "q"),
+        read_line,
+        lambda *facts: told.append(facts),
+        first,
     )
     with console.file:
         ended = reading.walk()
@@ -75,7 +80,9 @@ def test_who_asks_for_the_answer_gets_it_and_no_point():
     assert "as there are three" in text
 
 
-@pytest.mark.parametrize(("keys", "lines"), [("q", []), ("\r", []), ("\r", ["quit"]), ("\x04", [])])
+@pytest.mark.parametrize(
+    ("keys", "lines"), [("q", []), ("\r", []), ("\r", ["quit"]), ("\r\r", ["q"]), ("\x04", [])]
+)
 def test_it_can_be_left_anywhere(keys, lines):
     assert not walked(keys, lines)[2]
 
@@ -127,6 +134,53 @@ def test_into_a_pipe_it_is_printed_whole_with_or_without_answers():
     assert "Answer" not in without
     assert "(a whole number of slots)" in without
     assert learn("worked-example", "--json").exit_code == 0
+
+
+def test_forgetting_one_lesson_leaves_the_others():
+    for name in ("4", "5"):
+        course.note_end(course.find(name))
+    assert "lesson 4 is forgotten" in learn("4", "--forget").output
+    assert not course.done(course.find("4")).ended
+    assert course.done(course.find("5")).ended
+
+
+def test_a_name_that_is_nearly_right_is_guessed():
+    assert "did you mean slabs?" in str(learn("slab").exception)
+
+
+def test_a_page_higher_than_the_screen_stops_on_its_way():
+    def high():
+        yield Section("high")
+        for number in range(30):
+            yield Say(f"line {number}")
+        yield PAUSE
+        yield Say("over")
+
+    text, _, ended = walked("\r" * 12, [], 0, Lesson(1, "high", "High", "high", 3, 1, high))
+    assert ended
+    assert text.count("[more]") >= 2
+    screens = re.split(r"\[(?:more|part)", text)
+    assert all(screen.count("\n") <= 25 for screen in screens)
+
+
+def test_where_nothing_can_be_kept_that_is_said_once_and_reading_goes_on(tmp_path):
+    (tmp_path / "file").write_text("")
+    terminal = Terminal("-m", "pagesim", "learn", "4", PAGESIM_HOME=str(tmp_path / "file" / "x"))
+    try:
+        assert "Enter: go on" in terminal.read(10, "leave")
+        press(terminal, "\r", "one of:")
+        assert terminal.output.count("progress cannot be kept") == 1
+    finally:
+        terminal.close()
+
+
+def test_damage_is_said(tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "progress.json").write_text("{bad")
+    assert "is damaged" in learn().stderr
+    course.note_end(course.find("4"))
+    assert (tmp_path / "home" / "progress.json.damaged").read_text() == "{bad"
+    assert "is damaged" not in learn().stderr
 
 
 def test_damaged_progress_hinders_nobody(tmp_path):

@@ -4,6 +4,7 @@ Knows nothing about keys or drawing.
 """
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NamedTuple
 
@@ -50,8 +51,10 @@ def find(text: str) -> Lesson:
     for lesson in known:
         if text in (str(lesson.number), lesson.name):
             return lesson
+    near = get_close_matches(text, [lesson.name for lesson in known], 1)
+    meant = f"; did you mean {near[0]}?" if near else ";"
     raise InputError(
-        f"there is no lesson {text!r}; type a number from 1 to {len(known)}, next, or one of "
+        f"there is no lesson {text!r}{meant} type a number from 1 to {len(known)}, next, or one of "
         f"{', '.join(lesson.name for lesson in known)}"
     )
 
@@ -90,9 +93,12 @@ def note_end(lesson: Lesson) -> None:
     _change(lesson, change)
 
 
-def forget() -> None:
-    """Forget what was done of every lesson."""
-    update_section(SECTION, Section.clear)
+def forget(lesson: Lesson | None = None) -> None:
+    """Forget what was done of a lesson, or of all."""
+    if lesson is None:
+        update_section(SECTION, Section.clear)
+    else:
+        update_section(SECTION, lambda section: section.pop(lesson.name, None))
 
 
 def _change(lesson: Lesson, change: Callable[[Section], None]) -> None:

@@ -223,7 +223,7 @@ class Walk:
             drawn.append(Text(self.sentence, style="italic"))
         for part in parts or (MEMORY, TABLES):
             if part == MEMORY:
-                drawn.append(StepMap(shown, changed=changed))
+                drawn.append(StepMap(shown, changed=changed, roomy=True))
             elif part == BAR:
                 drawn.append(MomentBar(shown))
             elif part == QUEUES:

@@ -28,7 +28,9 @@ def learn(
         bool,
         typer.Option("--answers/--no-answers", help="Of a whole lesson: print the answers, too?"),
     ] = True,
-    forget: Annotated[bool, typer.Option("--forget", help="Forget all progress.")] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget the progress in this lesson, or in all.")
+    ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Twelve lessons, from what a token costs to sizing a deployment.
@@ -37,21 +39,25 @@ def learn(
     """
     from pagesim_lessons import course
 
-    if forget:
-        course.forget()
-        typer.echo("Progress in the lessons is forgotten.")
+    if forget and lesson is None:
+        _forget_all()
         return
     if lesson is None:
         _table(as_json=as_json)
         return
     found = course.find(lesson)
+    if forget:
+        course.forget(found)
+        typer.echo(f"Progress in lesson {found.number} is forgotten.")
+        return
     if as_json:
         _print_json(found)
         return
+    from pagesim.practice.keys import at_a_terminal
     from pagesim.views.console import make_console
     from pagesim_lessons.reading import read_through
 
-    if whole or not _at_a_terminal():
+    if whole or not at_a_terminal():
         read_through(found, make_console(), answers=answers)
         return
     _walk(found, from_start=from_start)
@@ -60,46 +66,70 @@ def learn(
 def _walk(lesson: "Lesson", *, from_start: bool) -> None:
     from rich.text import Text
 
+    from pagesim.practice.keys import Keys, tidy_end
+    from pagesim.practice.progress import can_keep
     from pagesim.views.console import make_console
     from pagesim_lessons import course
     from pagesim_lessons.reading import Reading
 
-    console = make_console()
+    console, keys = make_console(), Keys()
+    _note_damage()
+    why_not = can_keep()
+    if why_not is not None:
+        typer.echo(f"note: {why_not}", err=True)
+    answers: dict[int, bool] = {}
 
     def tell(page: int, right: bool | None) -> None:
-        course.note(lesson, page, right=right)
+        if right is not None:
+            answers.setdefault(page, right)
+        if why_not is None:
+            course.note(lesson, page, right=right)
+
+    def read_line(prompt: str) -> str:
+        typer.echo(prompt, nl=False)
+        return keys.line()
 
     first = 0 if from_start else course.done(lesson).page
-    reading = Reading(lesson, console, _read_key, input, tell, first)
-    if not reading.walk():
-        text = f"Left here; pagesim learn {lesson.number} goes on from this page."
-        console.print(Text(text, style="dim"))
+    reading = Reading(lesson, console, keys.key_or_end, read_line, tell, first, keys.forget)
+    with tidy_end():
+        ended = reading.walk()
+    if not ended:
+        on = f"; pagesim learn {lesson.number} goes on from this page" if why_not is None else ""
+        console.print(Text(f"Left here{on}.", style="dim"))
         return
-    course.note_end(lesson)
-    state = course.done(lesson)
-    console.print(
-        Text(f"That was lesson {lesson.number}: {state.right} of {state.asked} right at once.")
-    )
+    if why_not is None:
+        course.note_end(lesson)
+    earlier = course.done(lesson)
+    score = f"{sum(answers.values())} of {len(answers)} right at once"
+    if earlier.asked and (earlier.right, earlier.asked) != (sum(answers.values()), len(answers)):
+        score += f" this time ({earlier.right} of {earlier.asked} at first)"
+    console.print(Text(f"That was lesson {lesson.number}: {score}."))
     if lesson.number < len(course.LESSONS):
         console.print(Text(f"Next: pagesim learn {lesson.number + 1}"))
 
 
-def _read_key() -> str:
-    try:
-        return typer.getchar()
-    except EOFError:
-        return ""
+def _note_damage() -> None:
+    from pagesim.practice.progress import damage
+
+    harm = damage()
+    if harm is not None:
+        typer.echo(f"note: {harm}", err=True)
 
 
-def _at_a_terminal() -> bool:
-    import sys
+def _forget_all() -> None:
+    from pagesim.practice.keys import at_a_terminal
+    from pagesim_lessons import course
 
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if at_a_terminal() and not typer.confirm("Forget the progress in all lessons?"):
+        return
+    course.forget()
+    typer.echo("Progress in all lessons is forgotten.")
 
 
 def _table(*, as_json: bool) -> None:
     from pagesim_lessons import course
 
+    _note_damage()
     rows = [(lesson, course.done(lesson)) for lesson in course.lessons()]
     if as_json:
         from pagesim.cli.output import print_json

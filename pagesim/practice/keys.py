@@ -52,6 +52,16 @@ class Keys:
         key, self._ahead = self._ahead[:size], self._ahead[size:]
         return key
 
+    def key_or_end(self) -> str:
+        """The next key, however long it takes; END where nothing more comes."""
+        return self.key() or END
+
+    def forget(self) -> None:
+        """Drop what was typed ahead."""
+        self._ahead = ""
+        while _read_some(0.0):
+            pass
+
     def line(self) -> str:
         """A line, edited with the terminal's own keys. Raises EOFError where nothing more comes."""
         ahead, self._ahead = self._ahead, ""

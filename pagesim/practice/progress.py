@@ -51,6 +51,8 @@ def update_section(name: str, change: Callable[[Section], None]) -> None:
             if not isinstance(section, dict):
                 section = {}
             change(section)
+            if not section and name not in everything:
+                return
             everything[name] = section
             fresh = folder / f"{FILE}.new"
             fresh.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", "utf-8")
@@ -60,6 +62,27 @@ def update_section(name: str, change: Callable[[Section], None]) -> None:
         raise InputError(
             f"progress cannot be kept in {folder}: {reason}; let PAGESIM_HOME name another folder"
         ) from None
+
+
+def can_keep() -> str | None:
+    """``None``, or a sentence that says why nothing can be kept."""
+    try:
+        update_section("", lambda _: None)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def damage() -> str | None:
+    """``None``, or a sentence that says that the file cannot be read, and what becomes of it."""
+    path = home() / FILE
+    try:
+        text = path.read_bytes().strip()
+    except OSError:
+        return None
+    if not text or _read():
+        return None
+    return f"{path} is damaged: it will be kept as {FILE}.damaged, and you start anew"
 
 
 def _read() -> dict[str, Any]:

@@ -197,14 +197,17 @@ class _Drawing:
         return line
 
     def legend(self) -> Text:
-        parts = [
-            "&2 two share it",
-            "= findable",
-            "(3/4) slots filled",
-            f"{self._marks.changed} changed",
-        ]
-        if self._state.num_host_held:
-            parts.insert(0, "h0 on the host")
+        """What the signs that occur mean; an empty line if there are none."""
+        texts = [text for row in self._texts.values() for text in row]
+        signs = (
+            ("h", "h0 on the host"),
+            ("&", "&2 two share it"),
+            ("=", "= findable"),
+            ("(", "(3/4) slots filled"),
+        )
+        parts = [words for sign, words in signs if any(sign in text for text in texts)]
+        if self._asked.changed:
+            parts.append(f"{self._marks.changed} changed")
         line = Text("", style="dim", no_wrap=True, overflow="crop")
         for part in parts:
             if cell_len(line.plain) + len(part) + 3 <= self._width:

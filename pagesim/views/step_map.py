@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.jupyter import JupyterMixin
+from rich.style import StyleType
 from rich.text import Text
 
 from pagesim.core.types import BlockId, Geometry, SeqId
@@ -67,9 +68,10 @@ def _rows(num_blocks: int, geometry: Geometry, scale: MapScale) -> int:
 
 
 class StepMap(JupyterMixin):
-    """All pools, in at most ``max_rows`` lines and one that says what a cell is.
+    """All pools, in at most ``max_rows`` lines and one that says what a cell is, and what the signs in it mean.
 
-    Cells with a block of ``changed`` have a mark before them. With ``focus``, only cells in which that
+    ``roomy``: that may take more lines, so that nothing is left out, and a memory of one row has its block numbers
+    above it. Cells with a block of ``changed`` have a mark before them. With ``focus``, only cells in which that
     sequence has a block keep a letter: its own. Letters are ``numbers``' (by holder's name), by default
     those of the sequences' numbers, so that a sequence keeps its letter all through a run.
     """
@@ -82,11 +84,13 @@ class StepMap(JupyterMixin):
         focus: SeqId | None = None,
         max_rows: int = MAX_ROWS,
         numbers: Mapping[str, int] | None = None,
+        roomy: bool = False,
     ) -> None:
         self.shown = shown
         self.changed = changed
         self.focus = focus
         self.max_rows = max_rows
+        self.roomy = roomy
         self._numbers = numbers or {}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -94,13 +98,24 @@ class StepMap(JupyterMixin):
         layout = step_layout(self.shown.geometry, options.max_width, self.max_rows)
         host = host_map(self.shown)
         changed = on_device(self.changed, self.shown.geometry)
+        if self.roomy:
+            yield from self._ruler(layout)
         yield from self._pool(self.shown, changed, layout, glyphs, marks)
         if host is not None and layout.host_rows:
             words = host_words(self.shown, options.max_width)
             yield Text(words, style="bold", no_wrap=True, overflow="crop")
             changed = on_host(self.changed, self.shown.geometry)
             yield from self._pool(host, changed, layout, glyphs, marks, sign="h")
-        yield self._about(layout.scale, glyphs, marks, options.max_width)
+        yield from self._about(layout.scale, glyphs, marks, options.max_width)
+
+    def _ruler(self, layout: StepLayout) -> Iterator[Text]:
+        """The numbers of the blocks, where each has a cell of its own and room for its number."""
+        size, count = self.shown.geometry.block_size, self.shown.geometry.num_blocks
+        if size == 1 or layout.scale.cell_slots != size or layout.device_rows > 1:
+            return
+        if count <= 10 ** (MARKED_WIDTH - 1):
+            numbers = "".join(f"{block:>{MARKED_WIDTH}}" for block in range(count))
+            yield Text(" " * layout.label + numbers, style="dim", no_wrap=True, overflow="crop")
 
     def _pool(
         self,
@@ -154,26 +169,48 @@ class StepMap(JupyterMixin):
         else:
             draw_cell(line, drawn, glyph, glyphs, goes_on=False)
 
-    def _about(self, scale: MapScale, glyphs: Glyphs, marks: Marks, width: int) -> Text:
-        """What a cell is, and as much of a legend as there is room for."""
-        line = Text(no_wrap=True, overflow="crop")
-        line.append(scale.about([self.shown]))
-        entries = [
-            Text().append(marks.changed, CHANGED_STYLE).append(" changed"),
-            Text().append(glyphs.free * CELL_WIDTH, FREE_STYLE).append(" not held"),
-            Text()
-            .append(glyphs.cached * CELL_WIDTH, CACHED_STYLE)
-            .append(" not held, still cached"),
-            Text().append(glyphs.shared * CELL_WIDTH).append(" shared"),
-            Text().append(glyphs.reserved * CELL_WIDTH).append(" held, empty"),
-            Text().append(glyphs.part_mid * CELL_WIDTH).append(" filled in part"),
-        ]
-        if not self.shown.cached:
-            del entries[2]
-        for entry in entries:
+    def _about(self, scale: MapScale, glyphs: Glyphs, marks: Marks, width: int) -> Iterator[Text]:
+        """What a cell is, and of the signs those that occur; in one line as many as there is room for."""
+        line = Text(scale.about([self.shown]), style="", no_wrap=True, overflow="crop")
+        for entry in self._legend(scale, glyphs, marks):
             if line.cell_len + 3 + entry.cell_len > width:
-                break
-            line.append("   ").append_text(entry)
+                if not self.roomy:
+                    break
+                line.stylize("dim")
+                yield line
+                line = Text("", style="", no_wrap=True, overflow="crop").append_text(entry)
+            else:
+                line.append("   ").append_text(entry)
         line.stylize("dim")
         line.truncate(width)
-        return line
+        yield line
+
+    def _legend(self, scale: MapScale, glyphs: Glyphs, marks: Marks) -> Iterator[Text]:
+        """The signs that occur, those first that are least easily guessed."""
+        pools = [pool for pool in (self.shown, host_map(self.shown)) if pool is not None]
+        cells = [cell for pool in pools for cell in map_cells(pool, scale.cell_slots)]
+        held = {cell_glyph(cell, glyphs) for cell in cells if cell.owner is not None}
+        free = Text()
+        for cell in cells:
+            if cell.owner is None:
+                draw_free(free, cell, glyphs)
+        if glyphs.cached in free.plain:
+            yield _entry(glyphs.cached, " not held, still cached", CACHED_STYLE)
+        if glyphs.shared in held:
+            yield _entry(glyphs.shared, " shared")
+        if glyphs.reserved in held:
+            yield _entry(glyphs.reserved, " held, empty")
+        if glyphs.external in held:
+            yield _entry(glyphs.external, " added by rounding")
+        if held & {glyphs.part_low, glyphs.part_mid, glyphs.part_high}:
+            yield _entry(glyphs.part_mid, " filled in part")
+        if self.roomy and glyphs.used in held:
+            yield _entry(glyphs.used, " full")
+        if glyphs.free in free.plain:
+            yield _entry(glyphs.free, " not held", FREE_STYLE)
+        if self.changed:
+            yield Text().append(marks.changed, CHANGED_STYLE).append(" changed")
+
+
+def _entry(glyph: str, meaning: str, style: StyleType = "") -> Text:
+    return Text().append(glyph * CELL_WIDTH, style).append(meaning)
