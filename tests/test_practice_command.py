@@ -70,6 +70,12 @@ def test_the_readme_names_every_file(mine):
         assert f"pagesim practice {word}" in readme
 
 
+def test_alone_it_lists_the_exercises_or_says_how_to_begin(mine, tmp_path, monkeypatch):
+    assert run() == run("list")
+    monkeypatch.chdir(tmp_path)
+    assert "pagesim practice init" in " ".join(run().split())
+
+
 def test_outside_a_folder_it_is_said_what_to_do(tmp_path, monkeypatch, mine):
     monkeypatch.chdir(tmp_path)
     for words in (["list"], ["next"], ["hint"], ["check"], ["check", "twice"], ["reset", "twice"]):

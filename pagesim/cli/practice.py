@@ -21,7 +21,6 @@ DEFAULT_FOLDER = Path("pagesim-practice")
 
 app = typer.Typer(
     rich_markup_mode=None,
-    no_args_is_help=True,
     help="Exercises: write the parts of a block manager yourself. Begin with: pagesim practice init",
 )
 Dir = Annotated[
@@ -29,6 +28,18 @@ Dir = Annotated[
     typer.Option("--dir", help="Your folder of exercises.  [default: the one that you are in]"),
 ]
 Name = Annotated[str, typer.Argument(help="An exercise: its name, number or file.")]
+
+
+@app.callback(invoke_without_command=True)
+def overview(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        from pagesim.cli.practice_tasks import all_tasks
+        from pagesim.practice.folder import find_folder
+
+        if find_folder(Path.cwd(), all_tasks()) is None:
+            typer.echo(context.get_help())
+        else:
+            list_()
 
 
 @app.command()
@@ -144,9 +155,10 @@ def check(
     folder: Dir = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Does your file keep the laws? Of the first that it breaks, it is shown how.
+    """Check your file against the laws of its exercise.
 
-    Your code is run in a process of its own, with limits of time and memory. Exit code 1: a law is broken.
+    Of the first law that it breaks you are shown how, and get a log to view. Your code is run in a process of its own,
+    with limits of time and memory. Exit code 1: a law is broken.
     """
     from pagesim.cli.practice_tasks import Meant, all_tasks, file_meant, folder_meant
     from pagesim.core.errors import InputError
