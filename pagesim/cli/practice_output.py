@@ -222,10 +222,11 @@ def _broken(checked: Checked, encoding: str) -> "Iterator[RenderableType]":
 
 
 def _calls(task: Task, lines: Sequence[str]) -> Iterator[str]:
-    """The import that they need, and the calls; of very many the last."""
-    used = " ".join(lines)
+    """The import that they need, where it is not among them, and the calls; of very many the last."""
+    used, source = " ".join(lines), f"from {task.exercise.module} import "
     names = [name for name in task.exercise.names if re.search(rf"\b{name}\b", used)]
-    yield f"from {task.exercise.module} import {', '.join(names or task.exercise.names)}"
+    if not any(line.startswith(source) for line in lines):
+        yield f"{source}{', '.join(names or task.exercise.names)}"
     if len(lines) > MOST_CALLS:
         yield f"# ... {len(lines) - MOST_CALLS:,} calls before these ..."
     yield from lines[-MOST_CALLS:]

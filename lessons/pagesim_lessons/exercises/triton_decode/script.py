@@ -94,7 +94,8 @@ def _lines(learner: Learner, case: Case) -> Iterator[None]:
     finally:
         learner.lines = [
             "import os",
-            'os.environ["TRITON_INTERPRET"] = "1"  # before your file is imported',
+            'os.environ["TRITON_INTERPRET"] = "1"  # before triton is imported',
+            f"from triton_decode import {NAME}",
             *lines_of(case),
             "import torch",
             "q, k_cache, v_cache = (torch.from_numpy(x).float() for x in (q, k_cache, v_cache))",
