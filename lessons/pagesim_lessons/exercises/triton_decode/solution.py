@@ -1,8 +1,5 @@
 """Triton decode, solved: every lane looks up its own block, and the tile is masked by the length."""
 
-# mypy: ignore-errors
-# ruff: noqa: N803
-
 import torch
 import triton
 import triton.language as tl

@@ -23,9 +23,6 @@ Write the rest of the kernel. ``paged_decode``, which starts it, is ready and ca
 the CPU, in Triton's interpreter; the same code runs on a GPU.
 """
 
-# mypy: ignore-errors
-# ruff: noqa
-
 import torch
 import triton
 import triton.language as tl

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-def may_grow(num_tokens: int, num_free: int, block_size: int, watermark: int) -> bool:  # noqa: ARG001
+def may_grow(num_tokens: int, num_free: int, block_size: int, watermark: int) -> bool:
     """May a running sequence, whose blocks hold ``num_tokens`` tokens (at least 1), write one more token?"""
     # The watermark is not asked: its blocks are kept for exactly this.
     return num_tokens % block_size != 0 or num_free > 0
