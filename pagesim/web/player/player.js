@@ -6,7 +6,8 @@
 //   theme     "light" or "dark"; otherwise as the reader's system has it
 //   step      the step to begin at; event: the event
 //   onChange  called with {run, place, step, event, time_ns} after each move
-// It returns a handle at once: {ready, seek(place), step(count), goToStep(n), play(), pause(), destroy(), place}.
+// It returns a handle at once:
+// {ready, seek(place), step(count), goToStep(n), play(), pause(), setTheme("light" or "dark"), destroy(), place}.
 // `ready` is a promise that is kept when the runs are unpacked and drawn. Nothing is fetched and nothing is stored.
 
 import { blockName } from "./blocks.js";
@@ -38,7 +39,7 @@ class Player {
   constructor(element, payload, options) {
     this.number = ++numPlayers;
     this.payload = payload;
-    this.options = options;
+    this.options = { ...options };
     this.look = new Look(payload);
     this.labels = Object.assign(Object.create(null), payload.labels);
     this.groups = payload.groups;
@@ -159,6 +160,7 @@ class Player {
       goToStep: after((step) => this.goTyped(String(step)).then(() => this.draw())),
       play: after(() => this.play()),
       pause: after(() => this.pause()),
+      setTheme: (theme) => this.changeTheme(theme),
       destroy: () => this.destroy(),
       get place() {
         return player.journey?.run.place ?? null;
@@ -417,7 +419,12 @@ class Player {
   }
 
   toggleTheme() {
-    this.setTheme(this.element.dataset.theme === "dark" ? "light" : "dark");
+    this.changeTheme(this.element.dataset.theme === "dark" ? "light" : "dark");
+  }
+
+  changeTheme(theme) {
+    this.options.theme = theme; // where it is not laid out yet
+    this.setTheme(theme);
     this.redrawSoon();
   }
 
