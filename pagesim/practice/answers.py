@@ -11,20 +11,16 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 from pagesim.core.errors import InputError
+from pagesim.practice.numerals import MOST_CHARACTERS, WORDS, number, total, whole
+from pagesim.practice.typed_lists import by_name, listed, words_of
 
-NOTHING = ("none", "nothing", "empty", "nobody", "-", "[]", "()")
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "byte": 1,
-    "bytes": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-}
+_UNITS = {"": 1, "b": 1, "byte": 1, "bytes": 1}
+_UNITS |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+_OTHERS = {"kb": "KiB", "mb": "MiB", "gb": "GiB", "kib": "kB", "mib": "MB", "gib": "GB"}
+"""For each unit the one that it is mixed up with."""
+_NOUNS = words_of("block slot position step offset place number token")
+"""One of these may be typed before a number that has no unit: "slot 12"."""
+_ORDINARY = Fraction(1, 2)  # of a percentage point: what a whole percent is rounded by
 
 
 class UnreadableAnswerError(InputError):
@@ -60,7 +56,8 @@ class Answer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number; ``unit`` is for people ("blocks") and may be typed behind it."""
+    """A whole number, or a sum that comes to one; ``unit`` is for people ("blocks") and may be typed behind or before
+    it."""
 
     value: int
     unit: str = ""
@@ -75,7 +72,7 @@ class Whole:
 
     def grade(self, typed: str) -> Verdict:
         text = _without_unit(typed.strip(), self.unit)
-        found = _whole(text)
+        found = 0 if self.unit and text.casefold() in ("none", "nothing") else whole(text)
         if found is None:
             raise _unreadable(typed, self.form)
         if found == self.value:
@@ -85,14 +82,25 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Wholes:
-    """Whole numbers, such as block ids; ``ordered``: their order matters."""
+    """Whole numbers, such as block ids; ``ordered``: their order matters.
+
+    ``each`` names them, where there is a fixed number of them and each means another thing; the names may be typed.
+    ``misses`` are wrong answers that somebody may well give, each with the note that it gets.
+    """
 
     values: Sequence[int]
     what: str = "block ids"
     ordered: bool = True
+    each: Sequence[str] = ()
+    misses: Sequence[tuple[Sequence[int], str]] = ()
 
     @property
     def form(self) -> str:
+        if self.each:
+            example = "7 1 3 9 4 6 2 8"[: 2 * len(self.each) - 1]
+            return (
+                f"{WORDS[len(self.each)]} numbers: {', then '.join(self.each)}; such as {example}"
+            )
         order = "in order" if self.ordered else "in any order"
         return f"{self.what} {order}, such as 7 1 3, or none"
 
@@ -100,11 +108,24 @@ class Wholes:
         return " ".join(map(str, self.values)) if self.values else "none"
 
     def grade(self, typed: str) -> Verdict:
-        parts = _parts(typed, self.form)
-        found = [_whole(part) for part in parts]
-        if None in found:
+        found = self._read(re.sub("[:=]", " ", typed))
+        if found is None:
             raise _unreadable(typed, self.form)
-        return _compare(found, list(self.values), self.what, ordered=self.ordered)
+        what = "numbers" if self.each else self.what
+        verdict = _compare(found, list(self.values), what, ordered=self.ordered)
+        notes = [note for values, note in self.misses if list(values) == found]
+        return _wrong(notes[0]) if notes and not verdict.right else verdict
+
+    def _read(self, typed: str) -> list[int] | None:
+        parts = listed(typed)
+        if parts is None or (self.each and not parts):
+            return None
+        if self.each:
+            parts = by_name(parts, self.each)
+        passed = words_of(self.what, *self.each) | _NOUNS
+        found = [number(part) for part in parts if part.casefold() not in passed]
+        numbers = [value for value in found if value is not None]
+        return numbers if len(numbers) == len(found) and (numbers or not parts) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +145,12 @@ class Names:
         return " ".join(self.values) if self.values else "none"
 
     def grade(self, typed: str) -> Verdict:
-        found = [part.casefold() for part in _parts(typed, self.form)]
         right = [value.casefold() for value in self.values]
+        passed = words_of(self.what) - set(right)
+        parts = [part.casefold() for part in _parts(typed, self.form)]
+        found = [part for part in parts if part not in passed]
+        if parts and not found:
+            raise _unreadable(typed, self.form)
         return _compare(found, right, self.what, ordered=self.ordered)
 
 
@@ -146,10 +171,10 @@ class Pairs:
         return " ".join(f"{one}>{other}" for one, other in self.values) if self.values else "none"
 
     def grade(self, typed: str) -> Verdict:
-        joined = re.sub(r"\s*(->|→|=>|>)\s*", ">", typed)
+        joined = re.sub(r"\s*(->|→|=>|>|\bto\b)\s*", ">", typed)
         found: list[tuple[int, int]] = []
         for part in _parts(joined, self.form):
-            sides = [_whole(side) for side in part.split(">")]
+            sides = [number(side) for side in part.split(">")]
             if len(sides) != 2 or sides[0] is None or sides[1] is None:
                 raise _unreadable(typed, self.form)
             found.append((sides[0], sides[1]))
@@ -162,14 +187,14 @@ class Pairs:
 @dataclass(frozen=True, slots=True)
 class Share:
     """A share of 1, typed as a percentage (96.3 or 96.3 %) or a fraction (3/4); right within ``points``
-    percentage points."""
+    percentage points, and a whole percent if it is rounded rightly."""
 
     value: Fraction
     points: float = 0.1
 
     @property
     def form(self) -> str:
-        return "a percentage, such as 37.5, or a fraction, such as 3/8"
+        return "a percentage, to a tenth or whole, such as 37.5 or 38, or a fraction, such as 3/8"
 
     def shown(self) -> str:
         return f"{float(100 * self.value):.1f} %"
@@ -179,13 +204,14 @@ class Share:
         found = _share(text)
         if found is None:
             raise _unreadable(typed, self.form)
-        if abs(100 * (found - self.value)) <= Fraction(self.points):
+        slack = Fraction(self.points)
+        if re.fullmatch(r"[0-9]+\s*%?", text):
+            slack = max(slack, _ORDINARY)
+        if abs(100 * (found - self.value)) <= slack:
             return RIGHT
-        if abs(100 * (1 - found - self.value)) <= Fraction(self.points):
+        if abs(100 * (1 - found - self.value)) <= slack:
             return _wrong("that is the other part of the whole")
-        if not text.endswith("%") and abs(100 * (100 * found - self.value)) <= Fraction(
-            self.points
-        ):
+        if not text.endswith("%") and abs(100 * (100 * found - self.value)) <= _ORDINARY:
             return _wrong("give it in percent, not as a part of 1")
         return WRONG
 
@@ -211,27 +237,43 @@ class Size:
         return f"{self.value:,} bytes"
 
     def grade(self, typed: str) -> Verdict:
-        found = re.fullmatch(r"([0-9][0-9,_]*(?:\.[0-9]+)?)\s*([a-zA-Z]*)", typed.strip())
-        size = None if found is None else _UNITS.get(found[2].casefold())
-        if found is None or size is None or len(found[1]) > 40:
+        text = typed.strip()
+        read = re.fullmatch(r"(.*[0-9)])\s*([a-zA-Z]*)", text) if len(text) <= 300 else None
+        unit = "" if read is None else read[2].casefold()
+        amount = None if read is None else _amount(read[1].strip())
+        if amount is None or unit not in _UNITS:
             raise _unreadable(typed, self.form)
-        given = Fraction(found[1].replace(",", "").replace("_", "")) * size
-        slack = Fraction(size, 2 * 10**self.places) if size > 1 else Fraction(0)
-        if abs(given - self.value) <= slack:
+        if self._rounds(amount, unit, self.places):
             return RIGHT
-        factors = {2: "twice", Fraction(1, 2): "half"}
-        kind = factors.get(given / self.value) if self.value else None
-        if kind is not None:
-            return _wrong(f"that is {kind} the right amount")
-        thousand = [Fraction(1024, 1000) ** power for power in (1, 2, 3)]
+        return _wrong(self._miss(amount, unit))
+
+    def _rounds(self, amount: Fraction, unit: str, places: int) -> bool:
+        """Is it what the value comes to, with so many decimal places?"""
+        size = _UNITS[unit]
+        slack = Fraction(size, 2 * 10**places) if size > 1 else Fraction(0)
+        return abs(amount * size - self.value) <= slack
+
+    def _miss(self, amount: Fraction, unit: str) -> str:
+        given = amount * _UNITS[unit]
         ratio = given / self.value if self.value else Fraction(0)
+        if ratio in (2, Fraction(1, 2)):
+            return f"that is {'twice' if ratio == 2 else 'half'} the right amount"
+        other = _OTHERS.get(unit)
+        if other is not None and self._rounds(amount, other.casefold(), self.places):
+            own = _OTHERS[other.casefold()]
+            shown = f"{float(amount):,.{self.places}f}".rstrip("0").rstrip(".")
+            return f"{shown} {own} is {round(given):,} bytes; did you mean {other}?"
+        coarse = any(self._rounds(amount, unit, places) for places in range(self.places))
+        if unit in _OTHERS and coarse and abs(ratio - 1) < 0.05:
+            return "close; more digits, please"
+        thousand = [Fraction(1024, 1000) ** power for power in (1, 2, 3)]
         near = [r for r in (*thousand, *(1 / r for r in thousand)) if abs(ratio / r - 1) < 0.002]
-        return _wrong("kB and KiB (GB and GiB) are mixed up" if near else "")
+        return "kB and KiB (GB and GiB) are mixed up" if near else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several texts, typed as its letter. ``right`` is its place in ``options``."""
+    """One of several texts, typed as its letter, or whole. ``right`` is its place in ``options``."""
 
     options: Sequence[str]
     right: int
@@ -249,11 +291,23 @@ class Choice:
         return f"{self.letters[self.right]}) {self.options[self.right]}"
 
     def grade(self, typed: str) -> Verdict:
-        letter = typed.strip().strip("().").casefold()
-        if len(letter) != 1 or letter not in self.letters:
+        place = self._place(typed)
+        if place is None:
             raise _unreadable(typed, self.form)
-        place = self.letters.index(letter)
         return Verdict(place == self.right, self.why_not[place] if self.why_not else "")
+
+    def _place(self, typed: str) -> int | None:
+        """Of the option that is meant: by its letter, its text, what stands before a colon, or its number."""
+        letter = typed.strip().strip("().").casefold()
+        if len(letter) == 1 and letter in self.letters:
+            return self.letters.index(letter)
+        wanted, texts = _plain(typed), [_plain(option) for option in self.options]
+        values = [text.partition(":")[0] for text in texts]
+        numbers = [re.split(r"[\s:;]", text)[0].rstrip(",") for text in texts]
+        for names in (texts, values, numbers if wanted[:1].isdigit() else []):
+            if wanted and names.count(wanted) == 1:
+                return names.index(wanted)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +323,7 @@ class YesNo:
 
     def grade(self, typed: str) -> Verdict:
         found = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}.get(
-            typed.strip().casefold()
+            typed.strip().rstrip(".!").casefold()
         )
         if found is None:
             raise _unreadable(typed, self.form)
@@ -285,27 +339,34 @@ def _unreadable(typed: str, form: str) -> UnreadableAnswerError:
     return UnreadableAnswerError(f"{shown!r} was typed; type {form}")
 
 
-def _whole(text: str) -> int | None:
-    digits = text.replace(",", "").replace("_", "")
-    return int(digits) if re.fullmatch(r"[+-]?[0-9]{1,30}", digits, re.ASCII) else None
-
-
 def _without_unit(text: str, unit: str) -> str:
-    """``unit`` may be typed, in the singular, too."""
+    """``unit`` may be typed behind or before, in the singular, too; a number without one may have a noun before it."""
     for word in (unit, unit.removesuffix("s")):
         if word and text.casefold().endswith(word.casefold()):
             return text[: -len(word)].rstrip()
-    return text
+    first, _, rest = text.partition(" ")
+    before = words_of(unit) if unit else _NOUNS
+    return rest.lstrip() if rest and first.casefold() in before else text
+
+
+def _plain(text: str) -> str:
+    """An option's text as it may be typed: without its full stop, and the "about" before a number."""
+    return " ".join(text.split()).casefold().rstrip(".").removeprefix("about ")
+
+
+def _amount(text: str) -> Fraction | None:
+    """A decimal number, or a sum of whole ones."""
+    found = re.fullmatch(r"[0-9][0-9,_]*\.[0-9]+", text, re.ASCII)
+    if found is None or len(text) > MOST_CHARACTERS // 5:
+        return total(text)
+    return Fraction(text.replace(",", "").replace("_", ""))
 
 
 def _parts(typed: str, form: str) -> list[str]:
-    """Words between spaces, commas, brackets; none for a word that says so. Nothing typed is no answer."""
-    text = typed.strip()
-    if not text or len(text) > 10_000:
+    parts = listed(typed)
+    if parts is None:
         raise _unreadable(typed, form)
-    if text.casefold() in NOTHING:
-        return []
-    return re.sub(r"[\s,;\[\]()]+", " ", text).split()
+    return parts
 
 
 def _share(text: str) -> Fraction | None:
