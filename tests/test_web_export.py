@@ -338,6 +338,12 @@ def test_a_comparison_is_a_page_too(tmp_path):
         assert isinstance(done.exception, InputError)
 
 
+def test_a_memory_that_no_browser_can_count_is_refused(tmp_path):
+    path = write(tmp_path / "vast.jsonl", Geometry(10**400, 4), [])
+    done = pagesim("export", path, "-o", tmp_path / "run.html")
+    assert "a browser cannot count so far" in str(done.exception)
+
+
 def test_names_of_odd_kinds_are_kept(tmp_path):
     """A file's name and a header's texts are whatever they are; what is no text is left out."""
     geometry, events = events_of()

@@ -416,6 +416,12 @@ def test_help_opens_and_closes_and_the_focus_comes_back(reader, logs):
     reader.press("Escape")
     assert not dialog.is_visible()
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "all keys (?)"
+    reader.press("Enter")
+    dialog.get_by_role("checkbox").uncheck()
+    reader.press("Escape", "j", "p")
+    assert reader.place == [0], "letters are keys no more"
+    reader.press("ArrowRight")
+    assert reader.place == [1]
 
 
 def test_light_and_dark_can_be_chosen(browser, logs):

@@ -32,6 +32,7 @@ VERSION = 1
 MOST_EVENTS = 100_000
 CHUNK = 1024
 LONGEST_SENTENCE = 2_000
+LARGEST = 2**53  # whole numbers of JavaScript
 
 Json = dict[str, object]
 Event = ev.Event | UnknownEvent
@@ -105,6 +106,11 @@ class _Packing:
     """One pass over a run; then the payload."""
 
     def __init__(self, log: RunLog, window: Window) -> None:
+        if log.geometry.num_blocks_in_all * log.geometry.block_size > LARGEST:
+            raise InputError(
+                f"this log's memory has more than {LARGEST:,} slots, and a browser cannot count so far; record the "
+                "run again"
+            )
         self.log = log
         self.geometry: Geometry = log.geometry
         self.state = RunState(log.geometry)

@@ -42,7 +42,8 @@ export function mapCells(holders, numBlocks, blockSize, cellBlocks, cached) {
     }
   });
   for (const block of cached) {
-    if (!known.has(block)) cells[Math.floor(block / cellBlocks)].cached += blockSize;
+    const cell = cells[Math.floor(block / cellBlocks)];
+    if (cell !== undefined && !known.has(block)) cell.cached += blockSize;
   }
   return cells;
 }
@@ -52,6 +53,7 @@ function addTable(cells, holder, size, cellBlocks, known, mine) {
   holder.table.forEach((block, position) => {
     const at = Math.floor(block / cellBlocks);
     const cell = cells[at];
+    if (cell === undefined) return; // a log that was tampered with
     const filled = Math.min(Math.max(holder.written - position * size, 0), size);
     const before = known.get(block);
     if (before === undefined) {
@@ -76,7 +78,8 @@ function addRun(cells, holder, cellSlots, size, mine) {
   const written = Math.min(start + holder.written, stop);
   const wanted = Math.min(Math.max(start + holder.wanted, written), stop);
   const spread = (from, to, add) => {
-    for (let at = Math.floor(from / cellSlots); at < Math.ceil(to / cellSlots); at++) {
+    const last = Math.min(Math.ceil(to / cellSlots), cells.length);
+    for (let at = Math.max(Math.floor(from / cellSlots), 0); at < last; at++) {
       add(at, Math.min(to, (at + 1) * cellSlots) - Math.max(from, at * cellSlots));
     }
   };

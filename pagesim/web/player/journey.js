@@ -2,7 +2,7 @@
 //
 // Knows nothing about screens. `note` is what there is to say about the last move.
 
-import { shownNumber } from "./words.js";
+import { clean, shownNumber } from "./words.js";
 
 export class Journey {
   // `shown` are the numbers of the one or two runs that are looked at, at first the outermost; `active` is which of these moves.
@@ -42,7 +42,7 @@ export class Journey {
   async events(direction) {
     const place = this.run.eventPlace(direction);
     if (place !== null) return this.go(place);
-    const whose = this.run.followed === null ? "" : ` of ${this.run.followed}`;
+    const whose = this.run.followed === null ? "" : ` of ${clean(this.run.followed)}`;
     this.note = `no event${whose} ${direction > 0 ? "after" : "before"} this one`;
     return true;
   }
@@ -58,7 +58,7 @@ export class Journey {
   async jump(group, direction) {
     const place = this.run.jumpPlace(group, direction);
     if (place !== null) return this.go(place, this.told(group, place));
-    const whose = this.run.followed === null ? "" : ` of ${this.run.followed}`;
+    const whose = this.run.followed === null ? "" : ` of ${clean(this.run.followed)}`;
     this.note = `no ${group}${whose} ${direction > 0 ? "after" : "before"} this place`;
     return true;
   }

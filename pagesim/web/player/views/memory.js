@@ -414,7 +414,7 @@ function inWords(state, onHost, holders) {
   if (holders.length > 12) parts.push(`and ${counted(holders.length - 12, "sequence")} more`);
   const where = onHost ? "Host pool" : "Memory map";
   const words = [`${where}: ${shownNumber(held)} of ${counted(all, unit)} held`, ...parts];
-  return `${words.join(". ")}. The block tables list every block.`;
+  return `${words.join(". ")}. The block tables name the blocks.`;
 }
 
 function cellWords(state, pool, block) {

@@ -70,8 +70,8 @@ export class RunPane {
     const { run } = this;
     this.element.classList.toggle("active", run === this.page.journey.run);
     this.where.replaceChildren(...placeWords(run).split(", ").map((words, at) => el(at ? "span" : "strong", {}, words)));
-    for (const view of this.views) view.draw();
     await this.say();
+    await Promise.all(this.views.map((view) => drawn(view)));
   }
 
   async say() {
@@ -85,6 +85,15 @@ export class RunPane {
     const sentence = told || (begun ? "" : BEGIN);
     if (this.label.textContent !== label) this.label.textContent = label;
     if (this.sentence.textContent !== sentence) this.sentence.textContent = sentence;
+  }
+}
+
+// A view that fails does not keep the others from being drawn.
+async function drawn(view) {
+  try {
+    await view.draw();
+  } catch (error) {
+    reportError(error);
   }
 }
 
