@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from pagesim.core.errors import InputError
@@ -37,7 +37,7 @@ class Graded:
         self.outcome = outcome
         if self._has_film:
             parts = [*parts, Text("see it?    _.player()", style="dim")]
-        self._shown = Shown(Group(*parts), title=f"check of {name}")
+        self._shown = Shown(*parts, title=f"check of {name}")
 
     @property
     def passed(self) -> bool:

@@ -41,8 +41,8 @@ def memory_map(source: Source, *, step: int | None = None, event: int | None = N
     recording = recorded(source)
     cursor = recording.cursor(step, event)
     shown, changed = map_of(cursor.state), changed_at(cursor)
-    parts = [*_sentence(recording, cursor), StepMap(shown, changed=changed), MomentBar(shown)]
-    return Shown(*parts, title=f"memory map of {recording.name}")
+    drawn = (StepMap(shown, changed=changed), MomentBar(shown))
+    return Shown(*_sentence(recording, cursor), *drawn, title=f"memory map of {recording.name}")
 
 
 def block_tables(source: Source, *, step: int | None = None, event: int | None = None) -> Shown:
@@ -106,7 +106,10 @@ def plot(*sources: "Source | Compared", kind: str = "usage") -> Plot:
 def _sentence(recording: Recording, cursor: Cursor) -> list[RenderableType]:
     event = cursor.event
     if event is None:
-        return [Text("The run has not begun.", style="italic")]
+        return [Text("The run has not begun.", style="italic"), Text()]
     said = explainer(recording.log.header)(event, cursor.state_before())
     where = "" if cursor.step_number is None else f"step {cursor.step_number:,}, "
-    return [Text(f"{where}event {cursor.place:,}: ", style="dim").append(said, "italic not dim")]
+    return [
+        Text(f"{where}event {cursor.place:,}: ", style="dim").append(said, "italic not dim"),
+        Text(),
+    ]

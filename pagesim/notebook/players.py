@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from pagesim.core.errors import InputError
@@ -107,14 +108,14 @@ class StillPlayer:
 def still(tracks: Sequence[Track], place: int, closing: str = "") -> Shown:
     """The first run at its place, any other at the same simulated time."""
     first, *others = tracks
-    frames = [first.picture(place)]
+    frames: list[RenderableType] = [first.picture(place)]
     for other in others:
         other.cursor.seek(other.cursor.num_events)
         end = other.cursor.state.time_ns
         other.cursor.seek_time(min(first.cursor.state.time_ns, end))
-        frames.append(other.picture(other.cursor.place))
+        frames += [Text(), other.picture(other.cursor.place)]
     title = " and ".join(track.recording.title for track in tracks)
-    ending = [Text(closing, style="dim")] if closing else []
+    ending = [Text(), Text(closing, style="dim")] if closing else []
     return Shown(*frames, *ending, title=title)
 
 

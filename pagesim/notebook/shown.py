@@ -6,7 +6,7 @@ Knows nothing about what is drawn.
 import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 
 from pagesim.views.export import Look, to_svg, to_text
 from pagesim.views.fragment import to_fragment
@@ -42,15 +42,15 @@ class Shown:
         yield from self.parts
 
     def __repr__(self) -> str:
-        return to_text(self.parts, self._look(color=False)).rstrip("\n")
+        return to_text([Group(*self.parts)], self._look(color=False)).rstrip("\n")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
-        fragment = to_fragment(self.parts, self._look(), self.title or "picture")
+        fragment = to_fragment([Group(*self.parts)], self._look(), self.title or "picture")
         return chosen({"text/plain": repr(self), "text/html": fragment}, include, exclude)
 
     def svg(self, *, light: bool = True) -> str:
         """The same as a file of its own."""
-        return to_svg(self.parts, self._look(light=light), self.title)
+        return to_svg([Group(*self.parts)], self._look(light=light), self.title)
 
     def _look(self, *, light: bool = True, color: bool = True) -> Look:
         return Look(self.width, light=light, color=color)
