@@ -31,6 +31,7 @@ ANSWERS = st.one_of(
     st.builds(Names, st.lists(st.sampled_from(["r1", "r2", "A", "B"]), max_size=5)),
     st.builds(Pairs, st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=4)),
     st.builds(Share, st.fractions(0, 1)),
+    st.builds(Wholes, st.tuples(NUMBERS, NUMBERS), each=st.just(("the first", "slot in it"))),
     st.builds(YesNo, st.booleans()),
     st.builds(Choice, st.just(("one", "two", "three")), st.integers(0, 2)),
 )
@@ -146,6 +147,7 @@ def test_graded(answer, typed, right, note):
 
 def test_numbers_that_mean_different_things_say_so():
     assert TWO.form == "two numbers: reserved, then internal; such as 7 1"
+    assert TWO.shown() == "reserved 9, internal 51"
 
 
 def spelt(tree):

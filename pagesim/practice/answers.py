@@ -105,6 +105,9 @@ class Wholes:
         return f"{self.what} {order}, such as 7 1 3, or none"
 
     def shown(self) -> str:
+        if self.each:
+            named = zip(self.each, self.values, strict=True)
+            return ", ".join(f"{name} {value}" for name, value in named)
         return " ".join(map(str, self.values)) if self.values else "none"
 
     def grade(self, typed: str) -> Verdict:
