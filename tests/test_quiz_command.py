@@ -160,6 +160,8 @@ def test_a_file_of_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["slot"], "'slot' is no topic of the quiz; did you mean slots? `pagesim quiz` lists them"),
+        (["bytes"], "did you mean bytes-per-token?"),
         (["nonsense"], "'nonsense' is no topic of the quiz; the topics are bytes-per-token"),
         (["slots", "--seed", "-1"], "seed -1 was given"),
         (["slots", "--seed", "x"], "--seed"),
@@ -310,6 +312,23 @@ def test_questions_are_asked_graded_and_counted() -> None:
     talk.wait("pagesim quiz slots --seed 2")
     assert talk.end() == 0
     assert "Traceback" not in talk.plain()
+
+
+def test_the_problem_can_be_shown_again_and_the_words_are_explained() -> None:
+    made = problem("slots", 2)
+    talk = Talk("slots", "--seed", "2")
+    talk.wait("or: hint, steps, skip, again, quit.")
+    talk.type("again\r")
+    talk.wait("block size ")
+    talk.wait(f"1. {made.questions[0].prompt[:30]}")
+    talk.type("help\r")
+    talk.wait("Type a whole number; or one of these words:")
+    talk.wait("- again: show the problem")
+    talk.type(f"slot {shown_answers(made)[0]}\r")
+    talk.wait("Right.")
+    talk.type("quit\r")
+    talk.wait("1 of 4 right, 1 at the first attempt without help")
+    assert talk.end() == 0
 
 
 @pytest.mark.parametrize(

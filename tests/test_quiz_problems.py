@@ -87,6 +87,12 @@ def check_question(question, seed):
     assert text.isascii(), text
 
 
+def test_only_what_is_lost_is_called_fragmentation():
+    for seed in SEEDS:
+        fits = problem("buddy", seed).questions[-1]
+        assert ("fragmentation" in fits.why) != fits.answer.value, seed
+
+
 @each_topic
 def test_odd_typing_is_graded_or_asked_again(topic):
     for question in problem(topic, 3).questions:

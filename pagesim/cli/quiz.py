@@ -91,9 +91,9 @@ def quiz(
 ) -> None:
     """Problems to solve by hand; the simulator knows the answers.
 
-    In a terminal the questions are asked and graded one by one: type an answer, or hint, steps, skip or quit. Into a
-    pipe the problem is printed. With --grade, exit code 1 says that an answer is wrong. With --json, answers are there
-    with -c only.
+    In a terminal the questions are asked and graded one by one: type an answer, or hint, steps, skip, again or quit.
+    Into a pipe the problem is printed. With --grade, exit code 1 says that an answer is wrong. With --json, answers
+    are there with -c only.
     """
     _check(
         Typed(topic, scenario, seed, answers, steps, up_to, hint, grade, batch, out, force, as_json)

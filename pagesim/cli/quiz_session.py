@@ -1,6 +1,7 @@
 """One problem in front of a person: its story, its questions, and the talk about them.
 
-Knows nothing about what problems are about. Words that may be typed in place of an answer: hint, steps, skip, quit.
+Knows nothing about what problems are about. Words that may be typed in place of an answer: hint, steps,
+skip, again, quit, help.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,9 +24,18 @@ WORDS = {
     "steps": "steps",
     "step": "steps",
     "skip": "skip",
+    "again": "again",
+    "help": "help",
     "quit": "quit",
 }
 """Whole words: single letters are names of requests."""
+HELP = (
+    "hint: a hint; up to three, each stronger than the one before",
+    "steps: the next step of the working",
+    "skip: show the answer, and go on",
+    "again: show the problem and this question again",
+    "quit: leave",
+)
 STRENGTHS = ("weak", "medium", "strong")
 
 
@@ -96,11 +106,11 @@ class Session:
     def ask_all(self) -> int:
         """Ask question after question, and say how it went; the exit code: 130 after Ctrl-C, else 0."""
         score = Score()
-        self._say(["", "Type an answer, or: hint, steps, skip, quit."], "dim")
+        self._say(["", "Type an answer, or: hint, steps, skip, again, quit."], "dim")
         end = End.RIGHT
         for number, question in enumerate(self._problem.questions, start=1):
             self._ask(number, question)
-            end = self._talk(question, score)
+            end = self._talk(number, question, score)
             if end in (End.QUIT, End.INTERRUPTED):
                 break
         self._say(["", self._told(score)], "bold")
@@ -118,7 +128,7 @@ class Session:
                     return
                 self._step(place, step)
 
-    def _talk(self, question: Question, score: Score) -> End:
+    def _talk(self, number: int, question: Question, score: Score) -> End:
         """About one question, until it is answered or left."""
         score.asked += 1
         given = Help()
@@ -133,6 +143,12 @@ class Session:
                 case "steps":
                     given.steps = min(given.steps + 1, len(question.steps))
                     self._step(given.steps, question.steps[given.steps - 1])
+                case "again":
+                    self._say([""])
+                    self.show_story()
+                    self._ask(number, question)
+                case "help":
+                    self._help(question)
                 case "skip":
                     self._answer(question)
                     return End.SKIPPED
@@ -189,6 +205,11 @@ class Session:
 
     def _step(self, place: int, step: str) -> None:
         self._say(wrapped(step, self._width, f"   {place}) "))
+
+    def _help(self, question: Question) -> None:
+        self._set_in(f"Type {question.answer.form}; or one of these words:", "dim")
+        for line in HELP:
+            self._say(wrapped(line, self._width, "   - "), "dim")
 
     def _answer(self, question: Question) -> None:
         self._set_in(f"Answer: {question.answer.shown()}", "bold green")

@@ -183,6 +183,12 @@ def _fits(played: Played, last: int) -> Question:
     arena = played.arena
     fits, size = arena.fits_now(last), arena.footprint(last)
     verdict = "is" if fits else "is not"
+    why = f"It needs {size} slots in one piece, and the largest free piece has {arena.largest_hole}"
+    why += (
+        ": that is enough."
+        if fits
+        else ". That slots are free and yet of no use is external fragmentation; a block table does away with it."
+    )
     return Question(
         f"{arena.num_free} slots are free at the end. Now somebody asks for {last}. Is there a piece for it?",
         ("fits", last),
@@ -197,6 +203,5 @@ def _fits(played: Played, last: int) -> Question:
             "Round up to a power of two, and compare with the largest free piece.",
             f"{last} rounded up is {size}.",
         ),
-        f"It needs {size} slots in one piece, and the largest free piece has {arena.largest_hole}. That slots are free "
-        "and yet of no use is external fragmentation; a block table does away with it.",
+        why,
     )

@@ -173,7 +173,7 @@ def _slabs(model: ModelFacts, memory: int, longest: int, slabs: int) -> Question
     token = kv_bytes_per_token(model)
     slab = token * longest
     return Question(
-        f"How many fit at once if each reserves {longest:,} tokens, the longest allowed, in one run?",
+        f"How many fit at once if each reserves {longest:,} tokens, the longest allowed, in one contiguous piece?",
         ("slabs", longest),
         Whole(slabs, "requests"),
         (

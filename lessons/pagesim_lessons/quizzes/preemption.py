@@ -255,8 +255,8 @@ def _lost(after: After, working: tuple[str, ...]) -> Question:
             "For who gives way: the tokens stored now, and one more for each step in between.",
             f"It happens in step {after.step}.",
         ),
-        f"{', '.join(each)}. The outputs themselves are not lost: they are computed again together with the prompt, in "
-        "one pass.",
+        f"{', '.join(each)}. The text is kept; only its K and V are computed again, those of the prompt and of the "
+        "outputs in one pass.",
     )
 
 

@@ -101,14 +101,14 @@ def _runs(run: ScenarioRun) -> Iterator[Question]:
                 continue
             first, name = view.table.start, run.names[view.seq]
             yield Question(
-                f"Step {step.number} runs. At which slot does {name}'s run begin?",
+                f"Step {step.number} runs. At which slot does {name}'s contiguous piece begin?",
                 ("run", step.number, view.seq),
                 Whole(first),
-                (*_about(run, step, view.seq), f"{name}'s run begins at slot {first}."),
+                (*_about(run, step, view.seq), f"{name}'s piece begins at slot {first}."),
                 (
                     "Draw the memory as a line, and who holds which part of it.",
                     "See which hole the placer takes, and where it was cut.",
-                    f"The run has {len(view.table)} slots.",
+                    f"The piece has {len(view.table)} slots.",
                 ),
                 f"{name} holds slots {first} to {view.table.stop - 1}.",
             )

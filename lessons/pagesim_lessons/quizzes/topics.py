@@ -1,6 +1,7 @@
 """The topics of quizzes by name, and the problem that a topic and a seed mean."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from pagesim.core.errors import InputError
@@ -25,7 +26,8 @@ from pagesim_lessons.quizzes.problem import Posed, Problem
 
 MOST_SEED = 10**15
 VERSION = 1
-"""Part of every seed's text. A change that alters problems must raise it, and write the stored sheets anew."""
+"""Part of every seed's text. A change of what is given or what is right must raise it, one of wording alone need not;
+either writes the stored sheets anew."""
 
 
 class Topic(NamedTuple):
@@ -83,9 +85,21 @@ def check_topic(name: str) -> Topic:
     """The topic of that name. Raises InputError."""
     found = TOPICS.get(name)
     if found is None:
+        near = near_names(name, TOPICS)
+        if near:
+            raise InputError(
+                f"{name[:40]!r} is no topic of the quiz; did you mean {' or '.join(near)}? `pagesim quiz` lists them"
+            )
         topics = ", ".join(TOPICS)
         raise InputError(f"{name[:40]!r} is no topic of the quiz; the topics are {topics}")
     return found
+
+
+def near_names(name: str, names: Iterable[str]) -> list[str]:
+    """Those that may have been meant: they begin alike, or are spelt nearly so."""
+    known, name = list(names), name[:40].casefold()
+    begin_alike = [one for one in known if len(name) > 2 and one.startswith(name)]
+    return (begin_alike or get_close_matches(name, known, 3))[:3]
 
 
 def check_seed(seed: int) -> None:

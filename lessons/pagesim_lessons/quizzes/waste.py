@@ -139,9 +139,10 @@ def _power_of_two(number: int) -> int:
 
 
 _HOW = {
-    "max": "Each request gets one run of {longest} slots when it starts, as long as the longest that is allowed.",
-    "pow2": "Each request gets one run when it starts: its prompt, and its true number of outputs rounded up to a "
-    "power of two, but at most {longest} slots in all.",
+    "max": "Each request gets one contiguous piece of {longest} slots when it starts, as long as the longest that "
+    "is allowed.",
+    "pow2": "Each request gets one contiguous piece when it starts: its prompt, and its true number of outputs "
+    "rounded up to a power of two, but at most {longest} slots in all.",
     "buddy": "Each request asks for {longest} slots when it starts, as many as the longest that is allowed. A buddy "
     "allocator places them, and rounds up to a power of two.",
     "paged": "The memory is paged: a request holds blocks of {block_size} slots, as many as its stored tokens need.",
@@ -293,5 +294,5 @@ def _share(case: Case, split: WasteSplit) -> Question:
             f"The memory has {case.num_slots} slots.",
         ),
         f"{used} / {case.num_slots} = {float(100 * share):.1f} %. The paper found 20.4 to 38.2 % where memory is "
-        "reserved in one run, and 96.3 % with paging.",
+        "reserved in one contiguous piece, and 96.3 % with paging.",
     )
