@@ -51,7 +51,8 @@ class Script:
 class Sat:
     """One sitting at a scripted keyboard."""
 
-    def __init__(self, *typed: str | BaseException | None) -> None:
+    def __init__(self, *typed: str | BaseException | None, keeps: bool = True) -> None:
+        self.keeps = keeps
         self.text = io.StringIO()
         self.ran: list[str] = []
         console = Console(file=self.text, width=80, color_system=None)
@@ -59,8 +60,10 @@ class Sat:
         self.kept: dict[str, Memory] = {}
 
     def cards(self, number: int) -> list[Grade]:
-        def tell(name: str, memory: Memory) -> None:
-            self.kept[name] = memory
+        def tell(name: str, memory: Memory) -> bool:
+            if self.keeps:
+                self.kept[name] = memory
+            return self.keeps
 
         return FlashCards(self.desk, {}, TODAY, tell).sit(STORIES[:number])
 
@@ -82,11 +85,20 @@ def test_a_card_is_asked_answered_graded_and_kept() -> None:
 
 
 def test_what_went_badly_comes_again_in_the_same_sitting() -> None:
-    sat = Sat("\n", "a", "\n", "e", "\n", "x", "3")
+    sat = Sat("\n", "1", "\n", "4", "\n", "x", "3")
     assert sat.cards(2) == [Grade.AGAIN, Grade.EASY, Grade.GOOD]
+    for place in ("1 of 2 ", "2 of 3 (1 comes again)", "3 of 3 (again)"):
+        assert place in sat.shown
     assert sat.text.getvalue().count(STORIES[0].question[:40]) == 2
     assert set(sat.kept) == {card.id for card in STORIES[:2]}
     assert sat.kept[STORIES[0].id].times == 2
+
+
+def test_what_cannot_be_kept_is_not_said_to_be() -> None:
+    sat = Sat("\n", "1", "\n", "4", "\n", "3", keeps=False)
+    assert sat.cards(2) == [Grade.AGAIN, Grade.EASY, Grade.GOOD]
+    assert "3 answers: 1 again, 0 hard, 1 good, 1 easy. Nothing of it is kept." in sat.shown
+    assert "comes back" not in sat.shown
 
 
 def test_the_command_runs_and_the_card_goes_on() -> None:
@@ -134,6 +146,12 @@ def test_a_mock_interview_measures_and_sums_up() -> None:
         assert all(len(tick) < 80 for tick in ticks[1:])  # the clock stays on its line
     assert "over time" in sat.shown
     assert "1 of 2 right" in sat.shown
+
+
+def test_only_enter_shows_the_answer_and_only_figures_grade() -> None:
+    sat = Sat(*"it takes a \bhe age ", "\n", *"ahge ", "3")
+    taken = MockInterview(sat.desk, Clock(), seconds=99, ticks=False).sit(STORIES[:1])
+    assert [at.grade for at in taken] == [Grade.GOOD]
 
 
 def test_without_a_terminal_the_clock_is_not_drawn() -> None:
@@ -231,7 +249,40 @@ def test_alone_it_shows_the_topics_and_enter_begins(start, home: Path) -> None:
     seen(terminal, "Enter begins")
     terminal.type("q")
     assert terminal.end() == 0
-    assert not home.exists()
+    assert kept(home) == {}
+
+
+def test_what_is_typed_ahead_of_the_first_question_is_not_lost(start, home: Path) -> None:
+    terminal = start()
+    seen(terminal, "--help has more")
+    terminal.type("\n\n3\n4q\n")
+    seen(terminal, "2 answers: 0 again, 0 hard, 1 good, 1 easy.")
+    assert terminal.end() == 0
+    assert sorted(at["days"] for at in kept(home).values()) == [3, 7]
+
+
+@pytest.mark.parametrize("words", [["--topic", "kernel"], ["--timed"]])
+def test_where_nothing_can_be_kept_it_is_said_once_and_goes_on(start, home, words) -> None:
+    home.write_text("a file, not a folder")
+    terminal = start(*words, "--questions", "1")
+    seen(terminal, "note: progress cannot be kept in ")
+    seen(terminal, "Enter shows")
+    terminal.type("\n")
+    seen(terminal, "4 ")
+    terminal.type("3")
+    assert terminal.end() == 0
+    assert terminal.output.count("cannot be kept") == 1
+    assert "All of it is kept" not in terminal.output
+    left_as_found(terminal)
+
+
+def test_a_damaged_file_is_told_of(start, home: Path) -> None:
+    home.mkdir()
+    (home / "progress.json").write_text("{")
+    terminal = start()
+    seen(terminal, "is damaged")
+    terminal.type("q")
+    assert terminal.end() == 0
 
 
 def test_what_is_due_comes_first_and_nothing_due_says_when(start, home: Path) -> None:
@@ -407,6 +458,13 @@ def test_an_export_has_a_row_for_every_card(home: Path, tmp_path: Path, name, se
     slabs = [card for card in CARDS if card.topic == "slabs"]
     assert [row[0] for row in rows] == [f"pagesim-interview-{card.id}" for card in slabs]
     assert all(len(row) == 4 and "{" not in row[2] for row in rows)
+    file.write_text("mine")
+    again = interview("--export", str(file), home=home)
+    assert again.returncode == 2
+    assert b"exists; name another file, or write over it with --force" in again.stderr
+    assert file.read_text() == "mine"
+    assert interview("--export", str(file), "--force", home=home).returncode == 0
+    assert file.read_text("utf-8").startswith("#separator")
 
 
 @pytest.mark.parametrize(
@@ -422,6 +480,7 @@ def test_an_export_has_a_row_for_every_card(home: Path, tmp_path: Path, name, se
         ["--questions", "0"],
         ["--show", "watermark", "--topic", "cache"],
         ["--export", "cards.doc"],
+        ["--force"],
         ["--export", "/nowhere/at/all.csv", "--topic", "cache"],
         ["--bank", "/nowhere"],
         ["--misconceptions", "--topic", "practice", "--difficulty", "1"],

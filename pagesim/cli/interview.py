@@ -3,7 +3,7 @@
 Reads options and puts the parts together; what is asked and when is decided in ``pagesim_lessons.interview``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ from pagesim.cli.options import AsJson
 from pagesim.core.errors import InputError
 
 if TYPE_CHECKING:
+    from pagesim.practice.keys import Keys
     from pagesim_lessons.interview.cards import Card, Topic
     from pagesim_lessons.interview.schedule import Memory
     from pagesim_lessons.interview.sitting import Desk
@@ -64,6 +65,9 @@ def interview(
     bank: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Questions of your own, TOML files.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --export: write over a file that exists.")
+    ] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Forget what was learnt.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -83,6 +87,8 @@ def interview(
     }
     mode = _mode(modes)
     _check(mode, topic, difficulty, questions, seconds, seed)
+    if force and export is None:
+        raise InputError("--force was given; it is for --export; leave it out")
     if forget:
         from pagesim_lessons.interview import store
 
@@ -97,7 +103,7 @@ def interview(
         return
     found = chosen(topics, topic, difficulty)
     if export is not None:
-        export_cards(export, found, topics)
+        export_cards(export, found, topics, force=force)
     elif list_:
         print_list(found, topics, as_json=as_json)
     elif misconceptions:
@@ -153,7 +159,8 @@ def _check(
 def _overview(topics: "Sequence[Topic]", *, as_json: bool) -> None:
     from datetime import date
 
-    from pagesim.practice.keys import at_a_terminal
+    from pagesim.practice.keys import Keys, at_a_terminal
+    from pagesim.practice.progress import damage
     from pagesim.replay.phrases import counted
     from pagesim.views.console import make_console
     from pagesim_lessons.interview import store
@@ -167,6 +174,7 @@ def _overview(topics: "Sequence[Topic]", *, as_json: bool) -> None:
     if as_json:
         print_standings(topics, standings, together, today)
         return
+    _note(damage())
     console = make_console()
     console.print(overview(topics, standings, together, today))
     for taken in store.interviews()[-1:]:
@@ -177,27 +185,34 @@ def _overview(topics: "Sequence[Topic]", *, as_json: bool) -> None:
         how = "Begin: pagesim interview --cards, or --timed for a mock interview; --list names all."
         console.print(how)
     elif waiting := len(to_ask(everything, known, today)):
-        if _enter(f"begins with {counted(waiting, 'question')}"):
-            _cards(everything, topics, None, as_json=False)
+        keys = Keys()
+        if _enter(keys, f"begins with {counted(waiting, 'question')}"):
+            _cards(everything, topics, None, as_json=False, keys=keys)
     else:
         console.print("All were asked and none is due: --timed asks at any time.")
 
 
-def _enter(what: str) -> bool:
+def _enter(keys: "Keys", what: str) -> bool:
     """Was Enter pressed?"""
-    from pagesim.practice.keys import Keys, tidy_end
+    from pagesim.practice.keys import tidy_end
 
     typer.echo(f"Enter {what}, any other key leaves; --help has more.")
     with tidy_end():
         try:
-            return Keys().key() in ("\r", "\n")
+            return keys.key() in ("\r", "\n")
         except KeyboardInterrupt:
             return False
 
 
 def _cards(
-    found: "Sequence[Card]", topics: "Sequence[Topic]", questions: int | None, *, as_json: bool
+    found: "Sequence[Card]",
+    topics: "Sequence[Topic]",
+    questions: int | None,
+    *,
+    as_json: bool,
+    keys: "Keys | None" = None,
 ) -> None:
+    """``keys``: what was typed ahead is in them."""
     from datetime import date
 
     from pagesim.practice.keys import at_a_terminal, tidy_end
@@ -217,11 +232,36 @@ def _cards(
         make_console().print(f"{line} `pagesim interview --timed` asks at any time.")
         return
 
-    def tell(name: str, memory: "Memory") -> None:
-        store.remember(name, memory)
+    keeps = _keeps()
+
+    def tell(name: str, memory: "Memory") -> bool:
+        return keeps and _kept(lambda: store.remember(name, memory))
 
     with tidy_end():
-        FlashCards(_desk(topics), known, today, tell).sit(waiting)
+        FlashCards(_desk(topics, keys), known, today, tell).sit(waiting)
+
+
+def _keeps() -> bool:
+    """Can anything be kept? If not, it is said once, and practice goes on."""
+    from pagesim.practice.progress import can_keep, damage
+
+    why_not = can_keep()
+    _note(why_not or damage())
+    return why_not is None
+
+
+def _kept(write: Callable[[], None]) -> bool:
+    try:
+        write()
+    except InputError as error:
+        _note(str(error))
+        return False
+    return True
+
+
+def _note(sentence: str | None) -> None:
+    if sentence is not None:
+        typer.echo(f"note: {sentence}", err=True)
 
 
 def _timed(
@@ -248,14 +288,15 @@ def _timed(
     if not here:
         print_cards(asked, topics, as_json=as_json)
         return
-    desk = _desk(topics)
+    keeps, desk = _keeps(), _desk(topics)
     desk.say(f"Mock interview, seed {seed}.", "bold")
     with tidy_end():
         taken = MockInterview(desk, time.monotonic, seconds, desk.console.is_terminal).sit(asked)
-        if taken:
+        if taken and keeps:
             well = sum(at.grade is not None and at.grade >= Grade.GOOD for at in taken)
             spent = round(sum(at.seconds for at in taken))
-            store.remember_interview(store.Interview(date.today(), len(taken), well, spent))
+            sat = store.Interview(date.today(), len(taken), well, spent)
+            _kept(lambda: store.remember_interview(sat))
 
 
 def _misconceptions(
@@ -290,14 +331,14 @@ def _seed(given: int | None, *, here: bool) -> int:
     return given if given is not None else len(store.interviews()) if here else 0
 
 
-def _desk(topics: "Sequence[Topic]") -> "Desk":
+def _desk(topics: "Sequence[Topic]", keys: "Keys | None" = None) -> "Desk":
     from pagesim.practice.keys import Keys
     from pagesim.views.console import make_console
     from pagesim_lessons.interview.sitting import Desk
 
     console = make_console()
     titles = {topic.name: topic.title for topic in topics}
-    return Desk(console, Keys(), titles, _run_command)
+    return Desk(console, keys or Keys(), titles, _run_command)
 
 
 def _run_command(command: str) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pagesim.core.errors import InputError
+
 if TYPE_CHECKING:
     from pagesim_lessons.interview.cards import Card, Topic
     from pagesim_lessons.interview.deck import Standing, Statement
@@ -89,11 +91,16 @@ def print_list(cards: "Sequence[Card]", topics: "Sequence[Topic]", *, as_json: b
     make_console().print(listing(topics, questions))
 
 
-def export_cards(file: Path, cards: "Sequence[Card]", topics: "Sequence[Topic]") -> None:
+def export_cards(
+    file: Path, cards: "Sequence[Card]", topics: "Sequence[Topic]", *, force: bool
+) -> None:
+    """Raises InputError; also if the file is there, unless ``force``."""
     from pagesim.cli.export import check_output, write_file
     from pagesim_lessons.interview.text import anki, complete
 
     check_output(file, SUFFIXES)
+    if file.exists() and not force:
+        raise InputError(f"{file} exists; name another file, or write over it with --force")
     separator = "," if file.suffix.lower() == ".csv" else "\t"
     write_file(file, anki([complete(card) for card in cards], topics, separator).encode())
     typer.echo(f"{file}: {len(cards)} {'card' if len(cards) == 1 else 'cards'}")

@@ -54,8 +54,11 @@ def chosen(topics: Sequence[Topic], topic: str | None, difficulty: int | None) -
             f"--difficulty {difficulty} was given; it is 1 (basic), 2 (usual) or 3 (hard)"
         )
     if topic is not None and topic not in {found.name for found in topics}:
+        names = [found.name for found in topics]
+        near = get_close_matches(topic[:60], names, 1)
+        meant = f"did you mean {near[0]}? " if near else ""
         raise InputError(
-            f"--topic {topic[:60]!r} was given; the topics are {', '.join(t.name for t in topics)}"
+            f"--topic {topic[:60]!r} was given; {meant}the topics are {', '.join(names)}"
         )
     cards = all_cards([found for found in topics if topic in (None, found.name)])
     kept = tuple(card for card in cards if difficulty in (None, card.difficulty))

@@ -20,11 +20,8 @@ from pagesim_lessons.interview.schedule import Grade, Memory, after
 from pagesim_lessons.interview.text import complete
 
 LEAVE = ("q", "\x1b", "")
-NEXT = ("\r", "\n", " ")
-GRADES = {
-    "1": Grade.AGAIN, "a": Grade.AGAIN, "2": Grade.HARD, "h": Grade.HARD,
-    "3": Grade.GOOD, "g": Grade.GOOD, "4": Grade.EASY, "e": Grade.EASY,
-}  # fmt: skip
+NEXT = ("\r", "\n")
+GRADES = {"1": Grade.AGAIN, "2": Grade.HARD, "3": Grade.GOOD, "4": Grade.EASY}
 NAMES = {Grade.AGAIN: "again", Grade.HARD: "hard", Grade.GOOD: "good", Grade.EASY: "easy"}
 
 
@@ -89,23 +86,27 @@ class Desk:
 class FlashCards:
     """Questions in order; those that went badly come again at the end.
 
-    ``tell`` is told after each question what is known of it now.
+    ``tell`` is told after each question what is known of it now, and says whether it was kept.
     """
 
     desk: Desk
     known: dict[str, Memory]
     today: date
-    tell: Callable[[str, Memory], None]
+    tell: Callable[[str, Memory], bool]
+    kept: int = 0
 
     def sit(self, cards: Sequence[Card]) -> list[Grade]:
         """Ask until all went well, or somebody leaves; the grades in order."""
         queue = list(cards)
         grades: list[Grade] = []
-        self.desk.say("Say your answer, or type it; Enter shows the model answer, q leaves.", "dim")
+        self.desk.say(
+            "Say your answer, or type it; Enter shows the model answer, q and Enter leave.", "dim"
+        )
         try:
             while queue:
                 card = queue.pop(0)
-                grades.append(self._one(card, len(grades) + 1, len(grades) + 1 + len(queue)))
+                place, of = len(grades) + 1, len(grades) + 1 + len(queue)
+                grades.append(self._one(card, f"{place} of {of}{_repeats(place, of, len(cards))}"))
                 if grades[-1] is Grade.AGAIN:
                     queue.append(card)
         except (LeftError, KeyboardInterrupt):
@@ -113,8 +114,8 @@ class FlashCards:
         self._summary(grades, len(queue))
         return grades
 
-    def _one(self, card: Card, place: int, of: int) -> Grade:
-        full = self.desk.ask(card, f"{place} of {of}")
+    def _one(self, card: Card, place: str) -> Grade:
+        full = self.desk.ask(card, place)
         self.desk.answer()
         self.desk.console.print(solution(full))
         before = self.known.get(card.id)
@@ -127,17 +128,28 @@ class FlashCards:
         grade = GRADES[self.desk.pick(tuple(GRADES), full)]
         memory = after(before, grade, self.today)
         self.known[card.id] = memory
-        self.tell(card.id, memory)
-        self.desk.say(f"{NAMES[grade]}: comes back {when(memory.due, self.today)}", "dim")
+        kept = self.tell(card.id, memory)
+        self.kept += kept
+        back = f": comes back {when(memory.due, self.today)}" if kept else ""
+        self.desk.say(f"{NAMES[grade]}{back}", "dim")
         return grade
 
     def _summary(self, grades: list[Grade], left: int) -> None:
         counts = ", ".join(f"{grades.count(grade)} {NAMES[grade]}" for grade in Grade)
         number = len(grades)
         text = f"{counted(number, 'answer')}: {counts}." if number else "No answers."
-        kept = " All of it is kept." if number else ""
+        how_much = "All" if self.kept == number else "Not all" if self.kept else "Nothing"
+        kept = f" {how_much} of it is kept." if number else ""
         rest = f" {left} more were to come." if left else ""
         self.desk.say(f"{text}{rest}{kept}")
+
+
+def _repeats(place: int, of: int, cards: int) -> str:
+    """Why there are more questions than cards."""
+    if of == cards:
+        return ""
+    again = of - cards
+    return " (again)" if place > cards else f" ({again} {'comes' if again == 1 else 'come'} again)"
 
 
 @dataclass(frozen=True, slots=True)
