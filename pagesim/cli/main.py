@@ -171,7 +171,15 @@ def _say(sentence: str, code: int = 2) -> int:
 def _command(error: Exception) -> str:
     """The command that a usage error is about."""
     context = getattr(error, "ctx", None)
-    return "pagesim" if context is None else context.command_path
+    if context is not None:
+        path: str = context.command_path
+        return path
+    typed = sys.argv[1] if len(sys.argv) > 1 else ""  # some errors do not say whose they are
+    return f"pagesim {typed}" if typed in _names() else "pagesim"
+
+
+def _names() -> list[str]:
+    return [command.name or "" for command in app.registered_commands]
 
 
 def _drop_output() -> None:
