@@ -1,7 +1,7 @@
 // The player as a notebook's widget (anywidget). What stands above it here is the player itself, with `mount`.
 //
 // `event`, the number of events behind the place, is what browser and Python have in common; Python keeps `step` true
-// to it. A notebook's own keys would win over the player's: they are asked not to.
+// to it. Keys that are pressed in the player stay there: a notebook's own would move its cells.
 
 function notebookTheme() {
   const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
@@ -13,7 +13,9 @@ function notebookTheme() {
 function render({ model, el }) {
   const box = document.createElement("div");
   box.className = "pagesim-widget";
-  box.setAttribute("data-lm-suppress-shortcuts", "true");
+  box.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+  });
   box.style.height = `${model.get("height")}px`;
   el.append(box);
 

@@ -87,6 +87,7 @@ def recorded(parts: Sequence[RenderableType], look: Look) -> Console:
         width=look.width,
         file=_Unshown("ascii" if look.ascii_only else "utf-8"),
         force_terminal=look.color,
+        force_jupyter=False,  # in a notebook, rich would display it instead
         color_system="truecolor" if look.color else None,
         no_color=not look.color,
         legacy_windows=False,

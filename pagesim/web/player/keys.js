@@ -65,7 +65,7 @@ export function actionOf(event) {
   const isRange = tag === "input" && target.type === "range";
   if (["select", "textarea"].includes(tag) || target.isContentEditable) return null;
   if (tag === "input" && !isRange && target.type !== "checkbox") return null;
-  if (target.closest?.("[role=region][tabindex]") && event.key.startsWith("Arrow")) return null; // it scrolls
+  if (target.closest?.(".pagesim [role=region][tabindex]") && event.key.startsWith("Arrow")) return null; // it scrolls
   if ((OWN_KEYS[isRange ? "range" : tag] ?? []).includes(event.key)) return null;
   return ACTIONS.get(event.key) ?? null;
 }
