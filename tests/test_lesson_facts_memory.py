@@ -57,7 +57,7 @@ def chosen(ask: Ask) -> str:
 
 def test_with_a_cache_prompt_and_outputs_less_one_are_computed(first):
     prompt, outputs = 7, 3  # "Four score and seven years ago our", and three words more
-    assert asked(first, "how many tokens does the model compute").answer.value == prompt + 2
+    assert asked(first, "for how many tokens are K and V computed").answer.value == prompt + 2
     text = said(first)
     prompt, outputs = 143, 349  # the means it names
     assert f"a prompt of {prompt} tokens and {outputs} output tokens" in text
@@ -170,7 +170,7 @@ def test_where_the_memory_goes_is_near_the_papers_figure_2():
 
 
 def test_buddy_rounding_is_external_and_the_oracle_ends_internal_waste(second):
-    assert chosen(asked(second, "come from rounding")) == "external and others"
+    assert chosen(asked(second, "that rounding added")) == "external and others"
     assert chosen(asked(second, "which share of the memory holds tokens")) == "less than half"
     assert chosen(asked(second, "takes most of the memory")) == "internal"
 

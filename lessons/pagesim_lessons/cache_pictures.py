@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.jupyter import JupyterMixin
+from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
@@ -95,7 +96,7 @@ class Band(NamedTuple):
 
     name: str
     glyph: str
-    color: str
+    color: StyleType
 
     def drawn(self, glyphs: Glyphs, cells: int) -> Text:
         character: str = getattr(glyphs, self.glyph)
@@ -105,7 +106,7 @@ class Band(NamedTuple):
 GPU_BANDS = (
     Band("weights", "reserved", OWNER_COLORS[0]),
     Band("workspace", "internal", OWNER_COLORS[3]),
-    Band("K and V", "used", OWNER_COLORS[2]),
+    Band("K and V", "cached", CACHED_STYLE),
     Band("left alone", "free", KINDS[4].color),
 )
 """What a GPU's memory holds."""

@@ -8,7 +8,6 @@ from rich.jupyter import JupyterMixin
 from rich.table import Table
 from rich.text import Text
 
-from pagesim.views.glyphs import glyphs_of
 from pagesim.views.palette import owner
 
 
@@ -25,6 +24,10 @@ def figures(headings: Sequence[str], rows: Sequence[Sequence[str | Text]], left:
     return table
 
 
+LEFT = "-"
+"""Budget that nobody uses. A dot would be a sequence that waits, in the same lesson."""
+
+
 class Share(NamedTuple):
     """What a step computes of one sequence: so many tokens of its prompt, so many outputs. ``number`` is its colour."""
 
@@ -34,7 +37,7 @@ class Share(NamedTuple):
 
 
 class StepTokens(JupyterMixin):
-    """The tokens of some steps, a letter each: small for a prompt's, capital for an output's, dots for budget left.
+    """The tokens of some steps, a letter each: small for a prompt's, capital for an output's, a dash for budget left.
 
     ``steps`` are pairs of a step's number and what it computes.
     """
@@ -44,14 +47,13 @@ class StepTokens(JupyterMixin):
         self.budget = budget
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        free = glyphs_of(options).free
         for step, shares in self.steps:
             line = Text(f"step {step:>2}  ", style="", no_wrap=True, overflow="crop")
             used = sum(share.prompt + share.outputs for share in shares)
             for number, prompt, outputs in shares:
                 drawn = owner(number)
                 line.append(drawn.letter.lower() * prompt + drawn.letter * outputs, drawn.style)
-            line.append(free * (self.budget - used), "dim")
+            line.append(LEFT * (self.budget - used), "dim")
             yield line.append(f"  {used} of {self.budget}")
         letters = {
             share.number: owner(share.number).letter for _, part in self.steps for share in part
@@ -59,6 +61,6 @@ class StepTokens(JupyterMixin):
         small = ", ".join(letter.lower() for letter in letters.values())
         large = ", ".join(letters.values())
         yield Text(
-            f"{small}: a token of a prompt   {large}: a token of an answer   {free}: budget left",
+            f"{small}: a token of a prompt   {large}: a token of an answer   {LEFT}: budget left",
             style="dim",
         )

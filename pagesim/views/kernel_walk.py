@@ -27,26 +27,36 @@ BOLD = Style(bold=True)
 
 
 class KernelWalk(JupyterMixin):
-    """One new token's way through its block table, tile by tile."""
+    """One new token's way through its block table, tile by tile.
 
-    def __init__(self, story: "Walk") -> None:
+    ``only``: the number of a tile, from 0 on, that is drawn alone; the table stands before the first, and the output
+    behind the last.
+    """
+
+    def __init__(self, story: "Walk", only: int | None = None) -> None:
         self.story = story
+        self.only = only
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width, rule = options.max_width, glyphs_of(options).rule
-        story = self.story
-        yield from self._head()
-        yield Text()
-        yield from self._table(width)
-        yield from self._pool(width)
-        for number, tile in enumerate(story.tiles):
-            last = tile.start + len(tile.lanes) - 1
-            title = f"tile {number + 1} of {len(story.tiles)}: keys {tile.start} to {last} "
+        story, count = self.story, len(self.story.tiles)
+        if not self.only:
+            yield from self._head()
             yield Text()
+            yield from self._table(width)
+            yield from self._pool(width)
+        for number, tile in enumerate(story.tiles):
+            if self.only not in (None, number):
+                continue
+            last = tile.start + len(tile.lanes) - 1
+            title = f"tile {number + 1} of {count}: keys {tile.start} to {last} "
+            if not self.only:
+                yield Text()
             yield Text(title + rule * max(0, min(width, 78) - len(title)), style=BOLD)
             yield from self._tile(tile, width)
-        yield Text()
-        yield from self._end()
+        if self.only in (None, count - 1):
+            yield Text()
+            yield from self._end()
 
     def _head(self) -> Iterator[Text]:
         s = self.story

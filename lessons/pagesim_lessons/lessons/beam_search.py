@@ -98,6 +98,7 @@ def _searching() -> Iterator[Part]:
         Figure 9 of the paper searches with k = {width} beams. A text's score is its log-probability, in nats: never
         above 0, and the closer to it the better.
     """)
+    yield PAUSE
     walk.until("shared")
     walk.until("shared")
     walk.until("shared")
@@ -129,6 +130,7 @@ def _first_drop() -> Iterator[Part]:
         enough.
     """)
     yield Show(walk.picture(MEMORY, TABLES))
+    yield PAUSE
     size, length, table = walk.geometry.block_size, walk.written(parent), walk.table(parent)
     before = {name: set(walk.table(name)) for name in walk.running}
     lost = {block for name in gone for block in before[name]}
@@ -521,7 +523,7 @@ LESSON = Lesson(
     "beam-search",
     "Beam search: re-pointing tables",
     "Beams switch by copying a table, not K and V; dropped beams free what nobody else lists.",
-    12,
+    11,
     5,
     script,
 )

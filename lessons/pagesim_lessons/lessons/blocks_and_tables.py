@@ -89,15 +89,15 @@ def paged(name: str) -> Walk:
 def _an_old_idea() -> Iterator[Part]:
     yield Section("An old idea, term by term")
     yield Say("""
-        Lesson 2 ended with a question: what if a request need not be in one piece? Operating systems asked it long ago.
-        Programs, too, were once given one piece of memory each, as large as they might become, and left holes behind.
+        What if a request need not be in one piece? Operating systems asked this long ago. Programs, too, were once
+        given one piece of memory each, as large as they might become, and left holes behind.
 
         The answer was paging. Memory is cut into frames of one size, and each program into pages of that size. A page
-        may lie in any frame; a table says in which. The program does not notice.
+        may lie in any frame; a table says in which.
 
-        PagedAttention does the same with K and V. The pool of slots is cut into blocks of B slots. A sequence (a
-        request, as the scheduler sees it) takes one block at a time, when it needs it, and any free block will do. Its
-        block table says where they are.
+        PagedAttention does the same with K and V. The pool of slots is cut into blocks of B slots. A sequence takes one
+        block at a time, when it needs it, and any free block will do. Its block table says where they are. The block
+        manager hands them out when the scheduler asks.
     """)
     yield Ask(
         "Before we look: all pieces have one size, and any of them will do. Which waste of Lesson 2 can no longer be?",
@@ -114,7 +114,7 @@ def _an_old_idea() -> Iterator[Part]:
                 "a block is handed out whole, so some slots are still held and not filled",
             ),
         ),
-        "A request that needs a block can have any that is free. There is no such thing as a hole that is too small.",
+        "A request that needs a block can have any that is free. No hole is too small.",
         "When does a free block fail to help somebody who needs a block?",
     )
     rows = [(old, new, more) for old, new, more in TERMS]
@@ -132,8 +132,8 @@ def _an_old_idea() -> Iterator[Part]:
                 "that is the table itself",
             ),
         ),
-        """A page is a part of a program, a frame is a place in memory. So a logical block is a part of a sequence, and
-        a physical block a place in the pool. Where this course says just block, it means the place.""",
+        """A frame is a place in memory; a page, which is a part of a program, lies in it. Where this course says just
+        block, it means the place: the physical block.""",
         "A frame is a place. Which of these is a place, and as large as a page?",
     )
 
@@ -151,18 +151,22 @@ def _the_same_server() -> Iterator[Part]:
     assert len(slabs.running) < len(requests)
     yield Section("The same server, with blocks")
     yield Say(f"""
-        The first server of Lesson 2 again: {walk.geometry.num_slots} slots, {counted(len(requests), "request")} with
-        prompts of {prompt} tokens and {output} output tokens each. With slabs, {len(slabs.running)} of them could
-        start. Now the same slots are {blocks} blocks of {SMALL}.
+        Lesson 2's first server again: {walk.geometry.num_slots} slots, {counted(len(requests), "request")} with prompts
+        of {prompt} tokens and {output} output tokens. With slabs, {len(slabs.running)} of them could start. Now the
+        slots are {blocks} blocks of {SMALL}.
     """)
     yield Ask(
         f"Does {requests[-1].id}, the last one, start in step {0}?",
         YesNo(value=not walk.waiting),
         f"""A prompt of {prompt} tokens takes {prompt} / {SMALL}, rounded up: {counted(len(walk.table("r1")), "block")}.
-        {len(requests)} of {blocks} blocks are taken. How long the answers may become does not matter yet.""",
+        {len(requests)} of {blocks} blocks are taken.""",
         f"How many blocks does a prompt of {prompt} tokens need now?",
     )
-    yield Show(walk.picture(MEMORY, TABLES, QUEUES))
+    yield Show(
+        walk.picture(MEMORY, TABLES, QUEUES),
+        """A cell is now a block, below its number, and the letter says whose. Then come the block tables, and the
+        queue:""",
+    )
     yield PAUSE
     walk.until("freed")
     walk.to_step(walk.state.step)
@@ -174,8 +178,7 @@ def _the_same_server() -> Iterator[Part]:
         f"""With slabs, {had} requests fitted into this memory. Now each holds {each} blocks at its end. How many such
         requests fit, even if all are at their end at once?""",
         Whole(fit, "requests"),
-        f"""{blocks} / {each} = {fit}. {written} tokens take {written} / {SMALL} blocks, rounded up. A slab took
-        {slabs.story.scheduler.max_model_len} slots for the same tokens.""",
+        f"{blocks} / {each} = {fit}. A slab took {slabs.story.scheduler.max_model_len} slots for the same tokens.",
         f"How many blocks are there, and how many does a request of {written} tokens take?",
     )
     yield from _no_holes()
@@ -188,9 +191,9 @@ def _no_holes() -> Iterator[Part]:
     walk.until("freed", name="a")
     walk.until("freed", name="c")
     yield Say(f"""
-        And the holes? The story with a, b, c and d, in {walk.geometry.num_blocks} blocks of {SMALL}. a and c end:
+        And the holes? Lesson 2's story with a, b, c and d, in {walk.geometry.num_blocks} blocks of {SMALL}.
     """)
-    yield Show(walk.picture(MEMORY))
+    yield Show(walk.picture(MEMORY), "a and c end:")
     walk.until("admitted", name="d")
     walk.step()
     table = walk.table("d")
@@ -198,8 +201,8 @@ def _no_holes() -> Iterator[Part]:
     assert any(abs(b - a) > 1 for a, b in pairwise(table))
     yield Show(walk.picture(MEMORY, TABLES), "d starts at once:")
     yield Say(f"""
-        With slabs d had to wait until step {slabs.state.step}; now it starts in step {walk.state.step}. Its blocks are
-        {table[0]} and {table[1]}, which are no neighbours, and nobody minds.
+        With slabs d had to wait until step {slabs.state.step}; now it starts in step {walk.state.step}. Its blocks,
+        {table[0]} and {table[1]}, are no neighbours, and nobody minds.
     """)
     yield PAUSE
 
@@ -217,8 +220,8 @@ def _where_it_ends(found: "Served") -> Iterator[Part]:
     assert kinds == [ev.BlocksTaken, ev.StepPlanned, ev.StepDone]
     yield Section("Where the likeness ends")
     yield Say("""
-        A program under paging touches an address; if its page is not there, the processor stops it, and the operating
-        system fetches the page: a page fault. Memory comes after it was touched.
+        When a program touches an address whose page is not there, the processor stops it, and the operating system
+        fetches the page: a page fault. Memory comes after it was touched.
     """)
     yield Ask(
         """A sequence's last block is full, and its next token needs a slot. When does it get the block?""",
@@ -237,16 +240,20 @@ def _where_it_ends(found: "Served") -> Iterator[Part]:
                 "that would be a slab, in pieces",
             ),
         ),
-        """The scheduler knows how many tokens each sequence adds in a step, so it can ask for their slots beforehand.
-        When the kernel is launched, every slot that it writes is there.""",
+        """The scheduler knows how many tokens each sequence adds in a step, and asks for their slots beforehand. When
+        the kernel (the program on the GPU) starts, every slot that it writes is there.""",
         "Is it known before a step how many tokens it adds to a sequence?",
     )
-    yield Show(Group(*map(Text, lines)), "Three events of the paper's Figure 6, in order:")
+    yield Show(
+        Group(*map(Text, lines)),
+        "Three events of the paper's Figure 6, in order (in small stories each step takes one millisecond):",
+    )
     assert found.num_faults == 0
+    ends = [event.time_ns for event in walk.events if isinstance(event, ev.StepDone)]
+    assert all(b - a == 10**6 for a, b in pairwise(ends))
     yield Say(f"""
-        First the block, then the step. We also watched a run of {REQUESTS} requests, the one that comes next in this
-        lesson: in its {found.paged.num_steps:,} steps, a sequence had a token without a slot {found.num_faults} times.
-        Nothing faults. It is one of the laws that pagesim's tests check.
+        First the block, then the step. We also watched the run of {REQUESTS} requests that comes next: never once in
+        its {found.paged.num_steps:,} steps did a sequence have a token without a slot.
     """)
     yield PAUSE
     yield from _three_differences()
@@ -258,14 +265,14 @@ def _three_differences() -> Iterator[Part]:
     yield Say("""
         Three things are different, then:
 
-        - Nothing faults. The scheduler allocates ahead of every step.
-        - No hardware translates. A block table is a plain array in the GPU's memory, and the attention kernel reads it
-        itself. Ordinary attention kernels know nothing of tables, so PagedAttention needed its own (Lesson 10).
-        - All or nothing. A program can run while most of its pages are away. Attention reads the K and V of all earlier
-        tokens in every step, so a sequence that runs needs all of its blocks.
+        - Nothing faults.
+        - No hardware translates. A block table is an array in the GPU's memory, and the attention kernel reads it
+        itself. PagedAttention needed a kernel of its own for that (Lesson 10).
+        - All or nothing. A program can run while most of its pages are away. Attention reads all earlier K and V in
+        every step, so a sequence that runs needs all of its blocks.
 
-        If the scheduler finds no free block, it cannot let one page of somebody go: it takes everything from one
-        sequence. That is preemption, and Lesson 8 is about it. It reads like this:
+        If no block is free, the scheduler takes everything from one sequence. That is preemption, and Lesson 8 is about
+        it. It reads like this:
     """)
     yield Show(walk.picture(MEMORY))
     yield PAUSE
@@ -280,11 +287,14 @@ def _the_papers_setting(found: "Served") -> Iterator[Part]:
     served = [each.request for each in paper.workload(REQUESTS, 0, None).arrivals]
     slots = paper.settings().memory.num_slots
     prompts_only = slots * len(served) // sum(len(request.prompt) for request in served)
+    lengths = _lengths(paper.workload(REQUESTS, 0, None))
+    full_length = slots // round(sum(lengths) / len(lengths))
     assert round(2 * _at_once(by_max)) < at_once < prompts_only
+    assert full_length < _at_once(pages)
     yield Section("In the paper's setting")
     yield Say(f"""
-        The server of the paper, with blocks of {paper.BLOCK_SIZE}: {slots:,} slots and the same {REQUESTS} requests of
-        ShareGPT. Reserving the maximum it served {_at_once(by_max):.0f} at once; knowing every length,
+        The server of the paper, now with blocks of {paper.BLOCK_SIZE}: {slots:,} slots and the same {REQUESTS}
+        requests. Reserving the maximum it served {_at_once(by_max):.0f} at once; knowing every length,
         {_at_once(oracle):.1f}.
     """)
     yield Ask(
@@ -303,13 +313,16 @@ def _the_papers_setting(found: "Served") -> Iterator[Part]:
             ),
         ),
         f"""{_at_once(pages):.1f}: {_at_once(pages) / _at_once(by_max):.1f} times as many as with the maximum reserved,
-        and {_at_once(pages) / _at_once(oracle):.1f} times as many as the oracle's. The paper has
-        {paper.FIGURE_13A["paged"][0]} and {paper.FIGURE_13A["oracle"][0]}.""",
+        and {_at_once(pages) / _at_once(oracle):.1f} times as many as the oracle's (in the paper
+        {paper.FIGURE_13A["paged"][0]}, and {paper.FIGURE_13A["oracle"][0]} for the oracle). That is more than the
+        {full_length} that Lesson {1} counted, as most have not reached their full length yet.""",
         "If nearly every slot holds a token: how many tokens does a request have, half way through its answer?",
     )
     when = format_duration(found.shown.time_ns / 1e9)
-    yield Show(MapGrid([NamedMap("paged", "", found.shown)]), f"The memory after {when}:")
-    yield Say("Compare it with the slabs of Lesson 2: hardly a cell is empty.")
+    yield Show(
+        MapGrid([NamedMap("paged", "", found.shown)]),
+        f"The memory after {when}. Unlike with the slabs of Lesson 2, hardly a cell is empty:",
+    )
     yield PAUSE
     yield from _what_is_left(found)
 
@@ -321,14 +334,14 @@ def _what_is_left(found: "Served") -> Iterator[Part]:
     assert split["reserved"] + split["internal"] < 3
     rows = [LabelledSplit(name, _split(report)) for name, report in found.by_name.items()]
     yield Show(WasteBars(rows, kv_bytes_per_token(model(paper.MODEL))))
+    yield PAUSE
     yield Say(f"""
         {split["used"]:.1f} % of the memory holds tokens. Reserved and internal are together
         {split["reserved"] + split["internal"]:.1f} %: the empty ends of last blocks.
 
         External is {split["external"]:.1f} %. Should it not be {0}? These blocks are idle while somebody waits, so they
-        are booked there. But none is a hole: any of them can go to anybody. {kept} blocks are kept back on purpose when
-        a request is admitted, so that those who run can grow (the watermark, Lesson 8); and sometimes the prompt at the
-        head of the queue is longer than what is free.
+        count there. But none is a hole: any can go to anybody. {kept} are kept back on purpose when a request is
+        admitted (the watermark, Lesson 8), and the prompt at the head of the queue may be longer than what is free.
     """)
     yield PAUSE
     yield from _why_quicker(found)
@@ -365,9 +378,8 @@ def _why_quicker(found: "Served") -> Iterator[Part]:
                 "they are the same requests; some tokens are even computed twice, after a preemption",
             ),
         ),
-        """The batch is larger, and Lesson 1 showed what a larger batch does. The win of PagedAttention is memory, not a
-        faster kernel. One new thing came with it: nobody reserves, so the memory can run out while requests run. The
-        last column counts how often somebody had to give way.""",
+        """The batch is larger (Lesson 1). The win of PagedAttention is memory, not a faster kernel. But as nobody
+        reserves, the memory can run out: the last column counts how often somebody had to give way.""",
         "Which of Lesson 1's figures grew with the number of requests at once?",
     )
 
@@ -382,8 +394,7 @@ def _how_large() -> Iterator[Part]:
     assert mean_empty == (size - 1) / 2
     yield Section("How large a block?")
     yield Say("""
-        A sequence fills its blocks from the front, so only its last block can have empty slots: less than one block,
-        however long it is. Those who come with a length that is a multiple of B have none.
+        A sequence fills its blocks from the front, so only its last block can have empty slots, however long it is.
     """)
     yield Ask(
         f"Blocks of {size}, and all lengths are equally likely. How many slots of a sequence are empty on average?",
@@ -419,8 +430,8 @@ def _how_large() -> Iterator[Part]:
     )  # fmt: skip
     yield Show(figures(heads, rows, left=0), "By arithmetic:")
     yield Say(f"""
-        {format_bytes(layout.block_bytes(1))} is one token's K and V, in all {opt.num_layers} layers. One block id
-        stands for a place in the tensors of every layer: there is one table a sequence, not one a layer.
+        The bytes are those of all {opt.num_layers} layers. One block id stands for a place in the tensors of every
+        layer: there is one table a sequence, not one a layer.
     """)
     yield PAUSE
     yield from _by_running()
@@ -453,14 +464,13 @@ def _by_running() -> Iterator[Part]:
         figures(heads, rows, left=0), "By running it, on chats and on short questions (Alpaca):"
     )
     yield Say(f"""
-        Requests of ShareGPT have {means[0]:.0f} tokens on average, those of Alpaca {means[1]:.0f}. Going from blocks of
-        {paper.BLOCK_SIZE} to blocks of {RUN_SIZES[-1]} loses {100 * lost[0]:.0f} % of the requests at once with the
-        first, and {100 * lost[1]:.0f} % with the second: of Alpaca's, {shorter:.0f} % fit into a single such block.
+        Requests of ShareGPT have {means[0]:.0f} tokens on average, those of Alpaca {means[1]:.0f}, and of these
+        {shorter:.0f} % fit into a single block of {RUN_SIZES[-1]}. So with such blocks {100 * lost[0]:.0f} % of the
+        requests at once are lost with the first, and {100 * lost[1]:.0f} % with the second.
 
-        So why not blocks of {1}? Because each block costs something, too: an entry in the table, a call of the block
-        manager for every token, and a kernel that jumps to another place for each token instead of reading a stretch.
-        Copies to the host come in pieces as small as the blocks. The paper took {paper.BLOCK_SIZE}: small enough to
-        waste little, large enough to read well.
+        Why not blocks of {1}, then? Each block costs something: an entry in the table, a call of the block manager,
+        and a jump of the kernel to another place. The paper took {paper.BLOCK_SIZE}: small enough to waste little,
+        large enough to read well.
     """)
     yield PAUSE
 
@@ -470,9 +480,8 @@ def _by_running() -> Iterator[Part]:
 
 def _closing() -> Iterator[Part]:
     yield History("""
-        Blocks and tables are the heart of the paper (section 4.1), of vLLM V0 and of V1, and of most engines today.
-        Block sizes vary, and a kernel may read in tiles of another size than a block: the tile is a matter of
-        computing, the block one of memory.
+        Blocks and tables are the heart of the paper (section 4.1), of vLLM V0 and V1, and of most engines today. Block
+        sizes vary.
     """)
     yield Try(
         "pagesim compare --allocator max --allocator paged --requests 300",

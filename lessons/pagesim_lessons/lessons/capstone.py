@@ -119,7 +119,7 @@ def _task() -> Iterator[Part]:
 
         The load is that of a real service: {trace.about}, {trace.num_pairs:,} requests, of which pagesim keeps the
         lengths as a histogram. They came at {_rate():.2f} a second. The targets, each for all but one request in a
-        hundred:
+        hundred (`p99`):
 
         - the first token within {format_duration(FIRST_TOKEN_S)};
         - after it, no more than {format_duration(PER_TOKEN_S)} a token, on the average of an answer.
@@ -140,6 +140,7 @@ def _pool() -> Iterator[Part]:
     yield Section("The pool")
     lines = [(line.label, line.value, line.note) for line in plan.lines()]
     yield Show(figures(("", "", ""), lines, left=3), "What the planner says (Lessons 1 and 11):")
+    yield PAUSE
     fits = round(ENGINE.num_slots / means.held)
     low, high = round(fits, -1) // 4, round(fits, -1) * 6
     yield Ask(
@@ -279,6 +280,7 @@ def _settings() -> Iterator[Part]:
     yield PAUSE
     yield _table([f"{size:,}" for size in BLOCK_SIZES], by_size, "block\nsize")
     yield _table(("none", f"{1 / 100:.0%}"), by_mark, "water-\nmark")
+    yield PAUSE
     yield from _settings_said(good)
 
 
@@ -326,6 +328,7 @@ def _defence() -> Iterator[Part]:
         - What if requests come in bursts?
         - What would it be without paging?
     """)
+    yield PAUSE
     names = [
         f"{_rate():.2f} a second",
         f"{_busy():.2f} a second",
@@ -342,6 +345,7 @@ def _defence() -> Iterator[Part]:
     kept = ["kept" if _keeps(report) else "missed" for report in reports]
     headings = ("", *(COLUMNS[column][0] for column in columns), "targets")
     yield Show(figures(headings, list(zip(names, *texts, kept, strict=True))))
+    yield PAUSE
     yield from _verdict((busy, *luck), beyond, burst, contiguous)
 
 
@@ -399,6 +403,7 @@ def _alone() -> Iterator[Part]:
         smallest GPU (or number of GPUs) that keeps the two targets of this lesson, and the settings. Or take a trace of
         your own: a CSV file with the columns `prompt_tokens,output_tokens` and perhaps `arrival_s`.
     """)
+    yield PAUSE
     yield Try("pagesim gpus", "Which cards there are; `pagesim models` lists the models.")
     yield Try(
         "pagesim plan llama-3.1-8b --gpu l40s --length 2200",
@@ -507,7 +512,7 @@ LESSON = Lesson(
     "capstone",
     "Capstone",
     "Size a deployment for a real trace: predict, let runs decide, and defend the answer.",
-    15,
+    12,
     6,
     script,
 )

@@ -19,7 +19,6 @@ from pagesim.sim.workload import Arrival, Workload
 from pagesim.views.figures import format_duration, format_percent
 from pagesim.views.paper import row_table
 from pagesim.views.timeline import Timeline
-from pagesim.views.waste_bar import LabelledSplit, WasteBars
 from pagesim_lessons.lesson import (
     PAUSE,
     Ask,
@@ -120,10 +119,10 @@ def _recap() -> Say:
     alone, most, size = _step_ms(1), _step_ms(BATCH), BATCH
     weights = paper.settings().cost.weights_fs / 1e12
     return Say(f"""
-        Lesson 1 said why there are batches: a step reads all weights once, however many sequences take part. On the
-        paper's GPU a step with one sequence takes {alone:.1f} ms, of which {weights:.1f} are spent reading weights; a
-        step with {size} takes {most:.1f} ms, and makes {size} tokens. So whoever serves wants a large batch in every
-        step. This lesson is about how to keep it large.
+        Lesson 1 said why there are batches: a step reads all weights once, however many sequences take part. With
+        sequences of {CONTEXT} tokens, on the paper's GPU, a step with one takes {alone:.1f} ms, of which {weights:.1f}
+        are spent reading weights; a step with {size} takes {most:.1f} ms, and makes {size} tokens. So whoever serves
+        wants a large batch in every step. This lesson is about how to keep it large.
     """)
 
 
@@ -141,6 +140,7 @@ def _static() -> Iterator[Part]:
     assert steps == first + second
     yield Section("The batch that waits for its slowest")
     yield _recap()
+    yield PAUSE
     yield Say(f"""
         {len(outputs)} requests are there, {", ".join(names)}, and the program has {seats} seats: so many sequences may
         run at once. Their answers are {", ".join(map(str, lengths))} tokens long. In this picture every step makes one
@@ -148,6 +148,7 @@ def _static() -> Iterator[Part]:
 
         Static batching fills the seats, and runs that batch to its end. Then comes the next batch.
     """)
+    yield PAUSE
     yield Show(_lanes(static), f"Static batching, {COLUMNS_A_STEP} columns a step:")
     longest = names[lengths.index(first)]
     yield Say(f"""
@@ -214,11 +215,9 @@ def _seats_are_memory() -> Iterator[Part]:
         (`max_num_seqs`), and seldom reach it: a sequence needs memory for its K and V, so the seats end where the
         memory ends (Lesson 1). Lesson 2 reserved the maximum for everybody, and {at_once["max"]:.0f} fitted.
 
-        Here is that run again, and longer: {REQUESTS} requests with ShareGPT's lengths, OPT-13B, {slots:,} slots, a
-        queue that never empties. It was done just now, on your machine.
+        That run was done again just now, on your machine, and longer: {REQUESTS} requests with ShareGPT's lengths,
+        OPT-13B, {slots:,} slots, a queue that never empties.
     """)
-    rows = [LabelledSplit("max", reports["max"].waste, TITLES["max"])]
-    yield Show(WasteBars(rows, paper.KV_BYTES // slots))
     right = f"About {at_once['paged']:.0f}."
     yield Ask(
         f"""Reserving the maximum, {at_once["max"]:.0f} requests at once fill {used["max"]:.0f} % of the memory with
@@ -257,6 +256,7 @@ def _beside_the_paper(reports: dict[str, RunReport]) -> Iterator[Part]:
         row_table(rows, ascii_only=True),
         "All four memories, beside what the paper printed (percent of the memory; requests at once):",
     )
+    yield PAUSE
     verdict = "All agree" if not out else f"{len(rows) - len(out)} of {len(rows)} agree"
     ours = {name: reports[name].mean_requests or 0.0 for name in ALLOCATORS}
     printed = {name: value for name, (value, _) in paper.FIGURE_13A.items()}
@@ -444,6 +444,7 @@ def _closing() -> Iterator[Part]:
         "--max-tokens-per-step 512..8192",
         "The budget on a coding service's long prompts: first tokens against tokens after it.",
     )
+    yield PAUSE
     yield Remember(
         (
             "A step reads the weights once for the whole batch: a larger batch is more throughput.",

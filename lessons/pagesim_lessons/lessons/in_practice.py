@@ -96,6 +96,7 @@ def _three_meanings() -> Iterator[Part]:
     yield Say("""
         So does the second: it says what is needed, and what there is. This lesson is mostly about the third.
     """)
+    yield PAUSE
     share = float(ENGINE.utilisation)
     yield Ask(
         f"""The GPU's monitor says that {share:.0%} of its memory is in use, also at night, when there is not one
@@ -290,7 +291,8 @@ def _knob_table(knobs: dict[str, Engine], workload: Workload) -> Iterator[Part]:
     headings = ("", "pool,\ntokens", *(COLUMNS[column][0] for column in columns))
     yield Show(
         figures(headings, list(zip(knobs, slots, *texts, strict=True))),
-        f"The same {len(workload.arrivals)} requests under each setting:",
+        f"""The same {len(workload.arrivals)} requests under each setting (`p99`: all but one in a hundred were quicker;
+        `p50`: half of them):""",
     )
     base, shorter = reports[:2]
     assert shorter == base
@@ -430,6 +432,7 @@ def _fragments() -> Iterator[Part]:
         the small story of Lesson 2 once more; each letter is a slab, and d waits:
     """)
     yield Show(walk.picture(MEMORY))
+    yield PAUSE
     yield Say(f"""
         {2 * hole} of {walk.geometry.num_slots} slots are free, and nobody can have {hole + hole // 2} of them in a row.
         Is that just a story? On our server, with slabs that know the true length of every answer (the best that slabs
@@ -591,7 +594,7 @@ LESSON = Lesson(
     "in-practice",
     "In practice",
     "An engine is out of memory: what to look at, in which order; three myths tested by runs.",
-    15,
+    12,
     8,
     script,
 )

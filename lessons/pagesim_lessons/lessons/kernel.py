@@ -8,7 +8,7 @@ from pagesim.engine.needs import INSTALL, missing_modules
 from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token
 from pagesim.planner.units import format_gib
-from pagesim.practice.answers import Choice, Whole, Wholes
+from pagesim.practice.answers import Choice, Whole
 from pagesim.sim.cost import BANDWIDTH_SHARE
 from pagesim.sim.paper_shapes import KERNEL_SLOWER
 from pagesim.views.figures import format_durations
@@ -27,6 +27,7 @@ from pagesim_lessons.lesson import (
     Show,
     Try,
 )
+from pagesim_lessons.named_numbers import NamedNumbers
 from pagesim_lessons.pictures import figures
 from pagesim_lessons.walk import MEMORY, TABLES, Walk
 
@@ -72,6 +73,7 @@ def _through_the_table(walk: Walk) -> Iterator[Part]:
         is at its token {tokens - 1}, counted from 0, and so attends to {tokens} keys.
     """)
     yield Show(walk.picture(MEMORY, TABLES))
+    yield PAUSE
     yield Say(f"""
         An ordinary attention kernel is told where K begins, and walks on from there. This one can not: key {size - 1}
         lies at the end of block {table[0]}, and key {size} at the start of block {table[1]}. So the kernel gets the
@@ -84,7 +86,16 @@ def _through_the_table(walk: Walk) -> Iterator[Part]:
     position = size + size // 2
     yield Ask(
         f"A's table is {table}, blocks hold {size}. Where does the kernel find key {position}?",
-        Wholes((table[position // size], position % size), "block and slot in it"),
+        NamedNumbers(
+            ("block", "slot"),
+            (table[position // size], position % size),
+            (
+                (
+                    (position // size, position % size),
+                    "that is the row of the table; which block does it name?",
+                ),
+            ),
+        ),
         f"""{position} // {size} = {position // size}, and entry {position // size} of the table is
         {table[position // size]}; {position} % {size} = {position % size}.""",
         "Which row of the table, and how far into that block?",
@@ -127,13 +138,15 @@ def _online_softmax(case: Problem) -> Iterator[Part]:
     spans = TILE // case.block_size
     assert spans > 1
     yield Say(f"""
-        Here is the whole of it for A: {len(story.tiles)} tiles of {TILE} keys. The second one brings a larger score,
-        {second.maximum:.2f} against {first.maximum:.2f}, so what the first one had added up shrinks to
-        {100 * second.shrink:.0f} %.
+        Here is the whole of it for A: {len(story.tiles)} tiles of {TILE} lanes, with a key in each. The second tile
+        brings a larger score, {second.maximum:.2f} against {first.maximum:.2f}, so what the first one had added up
+        shrinks to {100 * second.shrink:.0f} %. Slots that nobody wrote hold NaN ("not a number": what it touches
+        becomes NaN).
     """)
     yield PAUSE
-    yield Show(KernelWalk(story))
-    yield PAUSE
+    for number in range(len(story.tiles)):
+        yield Show(KernelWalk(story, number))
+        yield PAUSE
     yield Say(f"""
         A tile of {TILE} keys spans {spans} blocks here. A tile is not a page: the block size is how memory is handed
         out, the tile is how much one turn of the loop computes. A tile may span many blocks, or lie inside one.
@@ -179,7 +192,7 @@ def _what_does_not_matter(case: Problem) -> Iterator[Part]:
     yield Say("""
         Where blocks lie changes not one bit. Neither does the block size, as long as the tile stays the same. Another
         tile adds up in another order, and so rounds differently. What stands in slots that nobody wrote is never read,
-        be it rubbish or worse (NaN is "not a number": what it touches becomes NaN). But a key must keep its value.
+        be it rubbish or NaN. But a key must keep its value.
     """)
     yield PAUSE
 
@@ -292,6 +305,7 @@ def _checked() -> Iterator[Part]:
         The Triton kernel is the one for GPUs. Here it runs in Triton's interpreter, which shows what it computes and
         nothing about its speed.
     """)
+    yield PAUSE
 
 
 def _timed() -> Iterator[Part]:

@@ -73,24 +73,33 @@ def _why_keep() -> Iterator[Part]:
         A language model makes one token at a time. In every layer, attention compares the query of the new token with
         the key (K) of each token before it, and mixes their values (V) by how well they match.
 
-        K and V of a token depend on that token and on those before it, never on what comes later. So once they are
-        computed they do not change. A server can compute them once and keep them: that is the KV cache. A step then
-        computes only the tokens whose K and V are not there yet.
+        K and V of a token depend on that token and on those before it, never on what comes later. So once computed they
+        do not change, and a server can keep them: that is the KV cache.
+
+        Some words for what follows:
+
+        - Sequence: a request's tokens so far, prompt and output.
+        - Step: one pass through the model. It computes K and V of the tokens that have none yet.
+        - Prefill: computing the prompt. Decoding: making each further token.
+        - Engine: the program that serves. Its scheduler decides who takes part in each step; letting a request in is
+        called admission.
+        - The paper: Kwon et al., SOSP 2023, on PagedAttention. Its authors built the engine vLLM; V0 is its first
+        design, V1 today's.
     """)
+    yield PAUSE
     yield Ask(
         f"""A request has a prompt of {prompt} tokens and gets {outputs} output tokens, one a step. The first step
-        computes the prompt; the model's last position then gives the first output token. With a KV cache, how many
-        tokens does the model compute in all steps together?""",
+        computes the prompt; the result at the prompt's last token gives the first output token. With a KV cache, for
+        how many tokens are K and V computed, in all steps together?""",
         Whole(sum(computed), "tokens"),
         f"""{" + ".join(map(str, computed))} = {sum(computed)}. The prompt is computed once, and then each step computes
-        the token that the step before made. The last output token is only handed out: nobody needs its K and V, so it
-        is never computed, and never in the cache.""",
+        the token that the step before made. Nobody needs K and V of the last output token, so they are never computed,
+        and never in the cache.""",
         "Count step by step. Which output tokens are read by a later step?",
     )
     lengths = [sum(computed[: step + 1]) for step in range(outputs)]
     assert sum(lengths) > sum(computed)
-    yield Show(StepGrid(lengths), "The same request with a cache and without:")
-    yield Say("Without a cache, each step computes everything from the beginning again.")
+    yield Show(StepGrid(lengths), "Without a cache, each step computes everything again:")
     yield PAUSE
     yield from _at_real_lengths()
 
@@ -105,9 +114,9 @@ def _at_real_lengths() -> Iterator[Part]:
     more, longer = tokens_anew / tokens_kept, sum(anew) / sum(kept)
     assert more > 10 * longer
     yield Say(f"""
-        Now a request of usual length: a prompt of {prompt} tokens and {output} output tokens, the means of
-        {REQUESTS} requests of ShareGPT, a collection of real chats. The model is {model(paper.MODEL).key} on an
-        {gpu(paper.GPU).name}, alone, by pagesim's cost model:
+        Now a usual length: a prompt of {prompt} tokens and {output} output tokens, the means of {REQUESTS} requests of
+        ShareGPT, a collection of real chats; {model(paper.MODEL).key} on an {gpu(paper.GPU).name}, by pagesim's cost
+        model:
     """)
     rows = [
         ("with a cache", f"{tokens_kept:,}", _seconds(sum(kept)), _milliseconds(kept[-1])),
@@ -116,9 +125,8 @@ def _at_real_lengths() -> Iterator[Part]:
     heads = ("", "tokens\ncomputed", "all steps\ntake", "the last step\ntakes")
     yield Show(figures(heads, rows))
     yield Say(f"""
-        Without the cache it is {more:,.0f} times the arithmetic. But it takes only {longer:.1f} times as long. So with
-        the cache the GPU cannot have been busy with arithmetic: what was it doing? Keep the question; the part about
-        batches answers it.
+        Without the cache it is {more:,.0f} times the arithmetic, but takes only {longer:.1f} times as long. So with
+        the cache the GPU cannot have been busy with arithmetic: what was it doing? The part about batches answers that.
 
         What the cache costs is memory, and the rest of this course is about that memory.
     """)
@@ -139,22 +147,21 @@ def _one_token() -> Iterator[Part]:
 
         `bytes a token = 2 x layers x KV heads x head size x bytes a number`
 
-        The factor in front is for K and V. The width of the numbers is that of the activations, unless the cache is
-        made narrower: fp16 and bf16 take as many bytes, fp8 half of them.
+        The factor in front is for K and V. A number has the width of the model's own, mostly fp16 or bf16, unless the
+        cache is made narrower: fp8 takes half the bytes.
     """)
     yield Ask(
         f"""{opt.key} has {opt.num_layers} layers, {opt.num_kv_heads} KV heads of size {opt.head_dim}, and numbers of
         {opt.dtype_bytes} bytes. How many bytes does one token take in the KV cache?""",
         Size(per_token),
         f"""{K_AND_V} x {opt.num_layers} x {opt.num_kv_heads} x {opt.head_dim} x {opt.dtype_bytes} = {per_token:,}
-        bytes. The paper comes to the same. One token of text is a few letters; its K and V are
-        {format_bytes(per_token)}.""",
+        bytes; the paper comes to the same. One token of text is a few letters.""",
         "Multiply the five factors of the formula. Do not forget that there are K and V.",
     )
     longest = opt.max_position * per_token
     yield Say(f"""
-        One request of {opt.max_position:,} tokens, the longest this model allows, takes {format_gib(longest)}. The room
-        for one token's K and V in all layers is what this course calls a slot.
+        A request of {opt.max_position:,} tokens, this model's longest, takes {format_gib(longest)}. The room for one
+        token's K and V in all layers is what this course calls a slot.
     """)
     yield PAUSE
 
@@ -170,9 +177,8 @@ def _sharing_heads() -> Iterator[Part]:
     )
     yield Say("""
         The formula counts KV heads, not query heads. In the first models they were as many (multi-head attention, MHA).
-        Newer ones let a group of query heads share one K and V (grouped-query attention, GQA), or all of them
-        (multi-query, MQA). Multi-head latent attention (MLA) keeps one compressed row a layer, the latent, with a small
-        part for positions.
+        In newer ones a group of query heads shares one K and V (grouped-query, GQA), or all do (multi-query, MQA).
+        Multi-head latent attention (MLA) keeps one compressed row a layer, the latent.
     """)
     yield Show(
         HeadGroups(heads, kinds), f"What a layer keeps of one token, for {heads} query heads:"
@@ -186,8 +192,7 @@ def _sharing_heads() -> Iterator[Part]:
         {format_bytes(now)}. How much would it take if every query head had a K and V of its own?""",
         Size(as_mha),
         f"""{llama.num_heads} / {llama.num_kv_heads} = {llama.num_heads // llama.num_kv_heads} query heads share one K
-        and V, so without sharing it is {llama.num_heads // llama.num_kv_heads} times as much. Nothing else in the
-        formula changes.""",
+        and V, so without sharing it is {llama.num_heads // llama.num_kv_heads} times as much.""",
         "How many query heads share one KV head?",
     )
     yield from _table_of_models()
@@ -213,14 +218,9 @@ def _table_of_models() -> Iterator[Part]:
     assert kv_bytes_per_token(deep) < kv_bytes_per_token(large)
     assert deep.latent is not None
     yield Say(f"""
-        The size of a model does not tell you the size of its cache. {large.key} has
-        {large.params / old.params:.1f} times the parameters of {old.key} and needs
-        {format_bytes(kv_bytes_per_token(large))} a token against {format_bytes(kv_bytes_per_token(old))}.
-        {deep.key} has {deep.num_heads} heads, and keeps {deep.latent.rank} + {deep.latent.rope_dim} numbers a layer
-        for all of them, K and V in one: so there is no factor for K and V in its product.
-
-        Tokens have become cheaper. But contexts have grown: {model(paper.MODEL).key} stops at
-        {model(paper.MODEL).max_position:,} tokens, {large.key} at {large.max_position:,}.
+        A larger model may have a smaller cache: {large.key} has {large.params / old.params:.1f} times the parameters of
+        {old.key}, and needs less a token. {deep.key} keeps {deep.latent.rank} + {deep.latent.rope_dim} numbers a layer
+        for all its {deep.num_heads} heads, K and V in one, so its product has no factor for K and V.
     """)
     yield PAUSE
 
@@ -232,9 +232,9 @@ def _beside_the_weights() -> Iterator[Part]:
     pairs = [(model(name), gpu(card)) for name, card in ((paper.MODEL, paper.GPU), *PAIRS)]
     yield Section("What is left beside the weights")
     yield Say("""
-        The cache gets what the weights leave. An engine takes a share of the GPU's memory for itself, loads the
-        weights, keeps some workspace for the numbers of one step, and gives all the rest to K and V. It does that once,
-        when it starts: the pool does not grow.
+        The cache gets what the weights leave. When it starts, an engine takes a share of the GPU's memory, loads the
+        weights, keeps some workspace for the numbers of one step (activations), and gives all the rest to K and V: the
+        pool, which does not grow.
     """)
     yield Show(
         StackedBars([_budget_bar(*pair) for pair in pairs], GPU_BANDS),
@@ -246,15 +246,15 @@ def _beside_the_weights() -> Iterator[Part]:
         f"""{llama.key} on an {card.name} has room for {tokens:,} tokens. How many requests of {LONG:,} tokens can be
         there at once?""",
         Whole(tokens // LONG, "requests"),
-        f"""{tokens:,} / {LONG:,}, rounded down: {tokens // LONG}. A request must have all of its K and V in memory, as
-        every step reads all of it. At {llama.max_position:,} tokens each, the longest the model allows, it would be
+        f"""{tokens:,} / {LONG:,}, rounded down. A request must have all of its K and V in memory, as every step reads
+        all of it. At {llama.max_position:,} tokens, the longest the model allows, it would be
         {tokens // llama.max_position}.""",
         "Divide, and think about which way to round.",
     )
     slots = paper.KV_BYTES // kv_bytes_per_token(model(paper.MODEL))
     yield Say(f"""
-        How large the pool is depends on what an engine leaves alone. The paper gives {model(paper.MODEL).key}
-        {format_gib(paper.KV_BYTES)} on its {gpu(paper.GPU).name}: {slots:,} slots. We use that memory from here on.
+        The paper gives {model(paper.MODEL).key} a little more than our planner does: {format_gib(paper.KV_BYTES)} on
+        its {gpu(paper.GPU).name}, which are {slots:,} slots. We use that memory from here on.
     """)
     yield PAUSE
 
@@ -309,9 +309,9 @@ def _batches() -> Iterator[Part]:
     assert ratio < 1.25
     yield Section("Why batches")
     yield Say(f"""
-        A decoding step makes one token for each running request. To do that, the GPU must read every weight once:
-        {format_gib(opt.weight_bytes)}, at {card.bandwidth_bytes_s / 1e9:,.0f} GB a second at best. And it must read the
-        K and V of each request once. It multiplies while it reads.
+        A decoding step makes one token for each running request. For that the GPU must read every weight once:
+        {format_gib(opt.weight_bytes)}, at {card.bandwidth_bytes_s / 1e9:,.0f} GB a second at best; and the K and V of
+        each request once. It multiplies while it reads.
     """)
     yield Ask(
         f"""A step for one request of {length} tokens takes {_milliseconds(one.whole)}. How long does a step for
@@ -331,8 +331,8 @@ def _batches() -> Iterator[Part]:
                 "each request adds work, and takes none away",
             ),
         ),
-        f"""{_milliseconds(eight.whole)}, {ratio:.2f} times as long. The weights are read once for all of them, and
-        reading them is nearly all of the step. Each further request only adds its own K and V.""",
+        f"""{_milliseconds(eight.whole)}, {ratio:.2f} times as long. Nearly all of the step is reading the weights, once
+        for all. Each further request only adds its own K and V.""",
         "What does the step do once for all requests, and what for each?",
     )
     yield from _batch_table(cost, length)
@@ -367,18 +367,17 @@ def _batch_table(cost: CostModel, length: int) -> Iterator[Part]:
     assert gain > 10
     assert all(t.arithmetic < t.weights + t.cached for t in timed)
     yield Say(f"""
-        Reading and arithmetic go on at the same time, so a step takes as long as the longer of the two, and a little
-        for launching it. Reading is the longer one in every row: decoding is bandwidth-bound. That answers the question
-        from before: alone, a request lets the GPU read all weights for a single token.
+        A step takes as long as reading or arithmetic, whichever is longer, and a little to start it on the GPU. Here
+        reading is longer in every row: decoding is bandwidth-bound. That answers the question from before: a single
+        request makes the GPU read all weights to get one token.
 
         A batch of {largest.batch} makes {gain:.1f} times the tokens a second of a batch of {1}. Larger ones would make
-        more, but the memory ends it: {slots:,} slots hold {fits} requests of {length} tokens. With so many the
-        arithmetic units are busy for {100 * busy:.0f} % of the step. They could do much more; what is missing is room
-        for K and V. Memory, not compute, stops admission.
+        more, but {slots:,} slots hold {fits} requests of {length} tokens. With so many the arithmetic units are busy
+        for {100 * busy:.0f} % of the step. Memory, not compute, stops admission.
     """)
     yield PAUSE
+    yield from _which_comes_first(length, fits)
     yield from _prompts(cost)
-    yield from _which_comes_first(length)
 
 
 def _prompts(cost: CostModel) -> Iterator[Part]:
@@ -388,10 +387,10 @@ def _prompts(cost: CostModel) -> Iterator[Part]:
     read = cost.weights_fs + prompt * cost.kv_token_fs
     assert compute > read
     yield Say(f"""
-        Prompts are another matter. A step that computes a prompt of {prompt} tokens uses each weight {prompt} times:
-        its arithmetic takes {_milliseconds(compute / 1e6)} and its reading {_milliseconds(read / 1e6)}, so the step
-        takes {_milliseconds(filled)} and is bound by compute. But a prompt is computed once, and then the request
-        decodes for hundreds of steps.
+        Prefill is another matter. A prompt of {prompt} tokens uses each weight {prompt} times: the arithmetic takes
+        {_milliseconds(compute / 1e6)} and reading {_milliseconds(read / 1e6)}, so the step takes
+        {_milliseconds(filled)} and is bound by compute. But a prompt is computed once, and then the request decodes for
+        hundreds of steps.
     """)
     yield PAUSE
 
@@ -414,7 +413,7 @@ def _crossing(name: str, card: str, length: int) -> Crossing:
     return Crossing(of, on, length, _pool_tokens(of, on) // length, turns)
 
 
-def _which_comes_first(length: int) -> Iterator[Part]:
+def _which_comes_first(length: int, by_paper: int) -> Iterator[Part]:
     found = [
         _crossing(name, card, tokens)
         for name, card in ((paper.MODEL, paper.GPU), *PAIRS)
@@ -433,18 +432,18 @@ def _which_comes_first(length: int) -> Iterator[Part]:
     by_memory = [one for one in found if one.turns is None or one.fits < one.turns]
     (other,) = [one for one in found if one not in by_memory]
     assert other.length == length
+    assert found[0].fits < by_paper
     heads = ("", "tokens\neach", "requests\nthat fit", "arithmetic is the\nlonger part from")
     yield Show(
         figures(heads, rows),
-        "Is it always so? Other models and GPUs, with the memory from the bars above:",
+        f"""Is it always so? Other models and GPUs, with the planner's pools from the bars above (so {found[0].fits} in
+        the first row, not {by_paper}):""",
     )
     yield Say(f"""
-        In {len(by_memory)} of {len(found)} rows the memory is full first. Where it says never, each request adds more
-        reading than arithmetic, so no batch is large enough. The one exception, {other.of.key} with short requests, has
-        {other.of.num_kv_heads} KV heads: its tokens are cheap. And even there arithmetic stops nobody: it makes steps
-        longer. A request without room for its K and V cannot start at all.
+        In {len(by_memory)} of {len(found)} rows the memory is full first. The exception, {other.of.key} with short
+        requests, has {other.of.num_kv_heads} KV heads: its tokens are cheap. And arithmetic only makes steps longer;
+        without room for its K and V a request cannot start at all.
     """)
-    yield PAUSE
 
 
 # -- more memory, the same GPU ---------------------------------------------------------------------------
@@ -465,9 +464,8 @@ def _more_memory() -> Iterator[Part]:
     assert all(1 < gain < 2 for gain in gains)
     yield Section("The same GPU with more room")
     yield Say(f"""
-        A thought experiment that only a simulator can do: we leave the GPU as it is, and change nothing but the memory
-        for K and V. {REQUESTS} requests of ShareGPT wait, and as many run as fit, in a memory that wastes next to
-        nothing.
+        A thought experiment for a simulator: the GPU stays as it is, and only the memory for K and V changes.
+        {REQUESTS} requests of ShareGPT wait, and as many run as fit, in a memory that wastes next to nothing.
     """)
     yield Ask(
         f"""With {gibs[0]} GiB the server makes {speeds[0]:,.0f} tokens a second. With {gibs[1]} GiB, on the same GPU,
@@ -488,7 +486,7 @@ def _more_memory() -> Iterator[Part]:
             ),
         ),
         f"""{speeds[1]:,.0f}, {gains[0]:.2f} times as many. {at_once[1]:.1f} requests share the reading of the weights,
-        where it was {at_once[0]:.1f}. Their own K and V, and their prompts, are not shared.""",
+        where it was {at_once[0]:.1f}. What is each one's own is not shared: its K and V, and its prompt.""",
         "Which part of a step is shared by all requests, and which is each one's own?",
     )
     rows = [
@@ -498,9 +496,8 @@ def _more_memory() -> Iterator[Part]:
     heads = ("memory\nfor K and V", "requests\nat once", "tokens\na second", "all served\nafter")
     yield Show(figures(heads, rows))
     yield Say(f"""
-        More requests at once, more tokens a second: that is what memory for K and V buys. But the same comes free
-        if a server wastes less of the memory it has. How much is wasted, and how not to, are Lessons {2} and
-        {3}.
+        That is what memory for K and V buys. The same comes free if a server wastes less of the memory it has. How
+        much is wasted, and how not to, are Lessons {2} and {3}.
     """)
     yield PAUSE
 
@@ -510,14 +507,14 @@ def _more_memory() -> Iterator[Part]:
 
 def _closing() -> Iterator[Part]:
     yield History("""
-        The paper (SOSP 2023) used OPT models with multi-head attention. GQA and MLA came, and vLLM V1 serves them all:
-        the formula changes, the argument does not.
+        The paper used OPT models with multi-head attention. GQA and MLA came, and vLLM V1 serves them all: the formula
+        changes, the argument does not.
     """)
     yield Try("pagesim models", "Every model that pagesim knows, with its bytes a token.")
     yield Try(
         "pagesim plan llama-3.1-8b --gpu h100 --length 8192",
-        """The whole calculation of this lesson, line by line. It counts in blocks of tokens, which a later lesson
-        explains, so its figures are a little smaller.""",
+        """This lesson's calculation, line by line. It counts in blocks of tokens (Lesson 3), so its figures are a
+        little smaller.""",
     )
     yield PAUSE
     yield Remember(
@@ -540,7 +537,7 @@ def _questions() -> Iterator[Part]:
         of size {qwen.head_dim}. Its cache is kept in fp8, one byte a number. How many bytes does a token take?""",
         Size(fp8),
         f"""{K_AND_V} x {qwen.num_layers} x {qwen.num_kv_heads} x {qwen.head_dim} x {1} = {fp8:,} bytes. The query heads
-        do not count; and fp8 makes it half of what bf16 would take, so twice as many tokens fit.""",
+        do not count; and with fp8 twice as many tokens fit as with bf16.""",
         "One of the numbers given is not in the formula.",
     )
     cost, length = _paper_cost(), sum(_mean_lengths())
@@ -589,8 +586,7 @@ def _questions() -> Iterator[Part]:
                 "that makes room for more requests; a token still costs what it costs",
             ),
         ),
-        """The memory holds its bytes divided by the bytes a token. Only what stands in the formula changes that:
-        layers, KV heads, head size, bytes a number.""",
+        "Only what stands in the formula changes the bytes a token: layers, KV heads, head size, bytes a number.",
         "Which of them stands in the formula for the bytes of a token?",
     )
 
@@ -632,7 +628,7 @@ LESSON = Lesson(
     "kv-cache",
     "The KV cache",
     "What one token costs in bytes, for real models, and why memory, not compute, stops admission.",
-    12,
+    13,
     6,
     script,
 )

@@ -72,6 +72,7 @@ def _who() -> Iterator[Part]:
         {counted(walk.geometry.num_blocks, "block")} of {size} slots, and {len(running) + 1} requests come at once:
     """)
     yield Show(walk.picture(MEMORY, QUEUES))
+    yield PAUSE
     length = walk.written(oldest)
     assert not length % size
     event = preempted(walk)
@@ -142,7 +143,13 @@ def _what_is_kept() -> Iterator[Part]:
         "Its text is known, and K and V of none of it are there.",
     )
     walk.until("admitted", name=victim)
-    yield Show(walk.picture(QUEUES), "When there is room again:")
+    (other,) = [name for name in walk.running if name != victim]
+    seqs = {walk.view(other).seq}
+    assert seqs & {e.seq for e in walk.of_kind("preempted") if isinstance(e, ev.SequencePreempted)}
+    yield Show(
+        walk.picture(QUEUES),
+        f"When there is room again ({other} lost its blocks in the meantime, too: the next part tells of that):",
+    )
     yield Say("""
         "Recompute repeats the generation" and "it loses text" are misconceptions. It costs compute, and time.
     """)
@@ -201,8 +208,8 @@ def _two_ways() -> Iterator[Part]:
     pieces = cost.host_block_ns // HOST_PIECE_NS
     yield Section("Recompute, or swap?")
     yield Say(f"""
-        There is another way: to copy the victim's blocks to the memory of the host, and back when there is room. Its K
-        and V are not lost then. This is called swapping.
+        There is another way: to copy the victim's blocks to the memory of the host (the CPU's), and back when there is
+        room. Its K and V are not lost then. This is called swapping.
 
         Which is better? Let a victim have {tokens} tokens. OPT-13B's K and V of these are
         {tokens * each / 2**20:.0f} MiB, and the host link of an A100 moves {link / 1e9:.0f} GB a second at best: out
@@ -298,10 +305,11 @@ def _groups() -> Iterator[Part]:
     walk.until("returned")
     walk.until("planned")
     yield Show(walk.picture(TABLES, QUEUES), f"When {joined(others)} has ended:")
+    yield PAUSE
     yield History("""
         Swapping belongs to the paper and to vLLM V0, which swapped groups and recomputed single sequences. V1 only
-        recomputes. It can afford to: with chunked prefill a victim computes beside the others, and with the prefix
-        cache (Lesson 7) it often finds its own old blocks, since freed blocks keep their content.
+        recomputes. It can afford to: with chunked prefill (Lesson 9) a victim computes beside the others, and with the
+        prefix cache (Lesson 7) it often finds its own old blocks, since freed blocks keep their content.
     """)
     yield from _found_again()
 
@@ -554,7 +562,7 @@ LESSON = Lesson(
     "out-of-memory",
     "Out of memory: preemption",
     "Who gives way, what is kept, recompute against swap, the watermark, and when it thrashes.",
-    15,
+    14,
     7,
     script,
 )

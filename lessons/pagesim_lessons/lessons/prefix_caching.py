@@ -112,6 +112,7 @@ def _reuse() -> Iterator[Part]:
         Ann asks: "{text}".
     """)
     yield Show(walk.picture())
+    yield PAUSE
     walk.until("finished")
     cached = len(walk.state.cached)
     assert walk.state.num_held == 0
@@ -193,7 +194,7 @@ def _keys() -> Iterator[Part]:
             (
                 "Yes: K and V are made from a token and its position, and both are equal.",
                 "No: K and V depend on all tokens before, too, and these differ.",
-                "Yes, if both ask the same model without an adapter.",
+                "Yes, if both ask the same model.",
             ),
             1,
             (
@@ -276,9 +277,9 @@ def _last_token() -> Iterator[Part]:
         f"""All {length // size} of its blocks are cached. The very same prompt comes again. How many of its tokens are
         found?""",
         Whole(hit, "tokens"),
-        f"""At least the last token has to be computed: the next word is drawn from its logits, and a cache of K and V
-        holds no logits. As only whole blocks are reused, the last block is computed as a whole: {length} - {size} =
-        {hit}.""",
+        f"""At least the last token has to be computed: the next word is drawn from its logits (a score for every
+        possible word), and a cache of K and V holds no logits. As only whole blocks are reused, the last block is
+        computed as a whole: {length} - {size} = {hit}.""",
         "The answer's first word has to come from somewhere. What is needed for it?",
     )
     walk.until("planned")
@@ -574,7 +575,7 @@ LESSON = Lesson(
     "prefix-caching",
     "Reuse across requests: prefix caching",
     "Blocks outlive their requests: hash chains, free blocks that are not empty, eviction order.",
-    15,
+    13,
     6,
     script,
 )

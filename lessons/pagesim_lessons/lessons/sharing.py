@@ -78,14 +78,15 @@ def _fork() -> Iterator[Part]:
     walk.step()
     prompt, table = walk.view("A").prompt_tokens, walk.table("A")
     yield Say("""
-        Often one prompt is answered several times: so that a person can choose, or a program can take the best answer,
-        or the one that most answers agree on. The answers differ, since tokens are drawn at random. The prompt does
-        not: the same tokens at the same positions have the same K and V. To hold them once is enough.
+        Often one prompt is answered several times: so that a person can choose, or a program can take the best answer.
+        The answers, called samples, differ, since tokens are drawn at random. The prompt does not: it has the same K
+        and V in all of them. To hold these once is enough.
 
         This is Figure 8 of the paper: the prompt of Lesson 4, and two samples are asked for. The prompt is computed
         once, by the first of them, A.
     """)
     yield Show(walk.picture())
+    yield PAUSE
     shared = walk.of_kind("shared")[0]
     forked = walk.of_kind("forked")[0]
     assert isinstance(forked, ev.SequenceForked)
@@ -98,8 +99,8 @@ def _fork() -> Iterator[Part]:
         f"""A has {prompt} tokens in {counted(len(table), "block")}. Now the second sample, A.1, begins: it is to have
         the same {forked.tokens} tokens. This is called a fork. How many more blocks does it take?""",
         Whole(more, "blocks"),
-        f"""A.1 gets a table, and the table names A's blocks: {joined([str(b) for b in shared.blocks])}. A table is a
-        list of numbers, so a fork copies {counted(len(table), "number")} and no K or V.""",
+        f"""A.1 gets a table, and the table names A's blocks: {joined([str(b) for b in shared.blocks])}. A fork copies
+        {counted(len(table), "number")} and no K or V.""",
         "A table has an entry for a block. Does anything say that a block may stand in one table only?",
     )
     yield Show(walk.picture())
@@ -109,9 +110,8 @@ def _fork() -> Iterator[Part]:
         `&2` is the block's reference count: the number of sequences whose table lists the block. A fork adds one to
         the count of each block, also of the last, partly filled one. A block is free when its count is 0.
 
-        "A fork copies the prompt" is a misconception. For OPT-13B a token's K and V are {size:,} bytes, so this prompt
-        of {counted(prompt, "token")} would be {prompt * size / 2**20:.1f} MiB to copy for each further sample. None of
-        it moves.
+        "A fork copies the prompt" is a misconception. With OPT-13B this prompt of {counted(prompt, "token")} would be
+        {prompt * size / 2**20:.1f} MiB to copy for each further sample. None of it moves.
     """)
     yield PAUSE
 
@@ -161,7 +161,8 @@ def _copy_on_write() -> Iterator[Part]:
         "Which of the blocks is written to, and who else reads it?",
     )
     yield Show(
-        walk.picture(MEMORY, TABLES, only=(last, replaced.new)), "Before the step is planned:"
+        walk.picture(MEMORY, TABLES, only=(last, replaced.new)),
+        f"While step {walk.state.step + 1} is being planned:",
     )
     assert walk.count(last) == 1
     assert walk.count(table[0]) == 2
@@ -195,8 +196,8 @@ def _how_many_copies() -> Iterator[Part]:
     assert {copy.source for copy in copies} == {prompt // size}
     yield Section("How many copies, and of what?")
     yield Say(f"""
-        "n samples cause n copies" is another misconception; with two samples we saw one. Let the same prompt of
-        {prompt} tokens have {number} samples, with blocks of {size}.
+        "n samples cause n copies" is another misconception; with two samples we saw one. Now {number} samples of the
+        same prompt of {prompt} tokens, with blocks of {size}.
     """)
     yield Ask(
         f"The prompt is computed, and all {number} samples write their first word. How many blocks are copied?",
@@ -209,9 +210,9 @@ def _how_many_copies() -> Iterator[Part]:
     walk.step()
     yield Show(walk.picture())
     yield Say(f"""
-        And what is copied is never more than the last block of a sequence. Tables grow at their end only, so only the
-        last block is ever written to. The full blocks before it may be listed by as many tables as there are. Of the
-        last block, just the slots that are written are copied: {rest} of {size} here.
+        No sequence copies more than its last block: it is the only one that is ever written to. The full blocks before
+        it may be in any number of tables. Of the last block, just the slots that are written are copied: {rest} of
+        {size} here.
     """)
     yield PAUSE
     whole = 2 * size
@@ -223,7 +224,7 @@ def _how_many_copies() -> Iterator[Part]:
         there are {number} samples. How many blocks are copied?""",
         Whole(none, "blocks"),
         f"""The next token has position {whole} and lies in row {whole // size}, which no table has yet. Every sample
-        takes a new block of its own; nobody has to write into a shared one.""",
+        takes a new block of its own.""",
         f"In which row of the table does position {whole} lie?",
     )
     even.step()
@@ -253,8 +254,7 @@ def _giving_back() -> Iterator[Part]:
     walk.until("freed", name="A.1")
     yield Say(f"""
         Then A.1 ends, and everything is free: {walk.state.num_free} of {walk.geometry.num_blocks} blocks. Nobody has to
-        know who came first, or who is the owner. The count is enough: one more for each table that lists the block,
-        one less when such a table is given back.
+        know who came first: the count is enough.
     """)
     yield PAUSE
 
@@ -275,6 +275,7 @@ def _savings() -> Iterator[Part]:
         each sample has written its first word:
     """)
     yield Show(walk.picture())
+    yield PAUSE
     yield Ask(
         f"""{number} samples run, and {held} blocks are held. How many would be held if every sample had blocks of its
         own?""",
@@ -305,8 +306,7 @@ def _savings() -> Iterator[Part]:
         f"The same {number} samples in the same {blocks} blocks, both ways:",
     )
     yield Say(f"""
-        Without sharing, at most {running} of the {number} samples run at once, the others wait, and the
-        prompt is computed again for each.
+        Without sharing, {number - running} of the {number} samples wait, and the prompt is computed again for each.
     """)
     yield PAUSE
     yield from _real_lengths(number)
@@ -370,9 +370,8 @@ def _real_lengths(number: int) -> Iterator[Part]:
     assert all(m.shared > m.alone for m in found.values())
     assert found["ShareGPT"].saved > 2 * found["Alpaca"].saved
     yield Say(f"""
-        That was a story with a long prompt and short answers. Real requests have other lengths. ShareGPT's are
-        conversations, Alpaca's are short instructions with short answers. Let us ask for n = {number} answers to each
-        of some requests of both.
+        That was a story with a long prompt and short answers. Now requests of ShareGPT, which are conversations, and of
+        Alpaca, which are short instructions with short answers; n = {number} answers to each.
     """)
     yield Ask(
         "Which of the two saves the larger share of its blocks by sharing?",
@@ -389,8 +388,8 @@ def _real_lengths(number: int) -> Iterator[Part]:
                 "",
             ),
         ),
-        "What is shared for long are the full blocks of the prompt. What is saved is (n - 1) / n of their share of a "
-        "sequence's blocks: the table that follows has it measured.",
+        "What stays shared are the full blocks of the prompt. What is saved is (n - 1) / n of their share of a "
+        "sequence's blocks.",
         "Which blocks stay shared while a sample writes and writes?",
     )
     yield Show(
@@ -409,8 +408,8 @@ def _real_lengths(number: int) -> Iterator[Part]:
     )
     yield Say(f"""
         The paper measures {_range("alpaca")} for Alpaca and {_range("sharegpt")} for ShareGPT, with {WIDTHS[0]} to
-        {WIDTHS[-1]} samples. Sharing pays where prompts are long; a long answer is nobody else's. There is more
-        output a second, too: for one thing, a prompt is computed once, and not {number} times.
+        {WIDTHS[-1]} samples. Sharing pays where prompts are long. There is more output a second, too: for one thing, a
+        prompt is computed once, and not {number} times.
     """)
     yield PAUSE
 
@@ -435,16 +434,17 @@ def _history() -> Iterator[Part]:
     assert extra == (number - 1) * (prompt % size)
     yield Section("Then and now")
     yield History("""
-        Forks and copy-on-write belong to the paper and to vLLM V0. vLLM V1 has neither. There, n samples are n requests
-        with the same prompt, and the prefix cache (Lesson 7) lets them share its full blocks. Everybody computes the
-        partly filled block alone.
+        Forks and copy-on-write belong to the paper and to vLLM V0. In V1, n samples are n requests with the same
+        prompt, and the prefix cache (Lesson 7) lets them share its full blocks. Each computes the partly filled block
+        for itself.
     """)
+    yield PAUSE
     yield Show(cached.picture(), f"{number} samples of {prompt} tokens in the way of V1:")
     yield Say(f"""
-        All {number} tables list block {shared[0]}, which is full. Each has its own second block. For that,
-        {counted(extra, "token")} more are computed than with forks: {number - 1} times the {prompt % size} tokens
-        behind the last full block. And no copy-on-write is needed, ever: a shared block is full, and a full block is
-        never written to again.
+        All {number} tables list block {shared[0]}, which is full; `=` says that it can be found in that cache. Each has
+        its own second block. For that, {counted(extra, "token")} more are computed than with forks: {number - 1} times
+        the {prompt % size} behind the last full block. Copy-on-write is never needed: a full block is never written to
+        again.
     """)
     yield PAUSE
 
@@ -505,7 +505,7 @@ def _questions() -> Iterator[Part]:
                 "two samples of one request that list it count as two",
             ),
         ),
-        "Each table that lists the block counts once; how full it is, and whose request it was, does not matter.",
+        "Each table that lists the block counts once; how full it is does not matter.",
         "What changed the count in Figure 8? There was only one request.",
     )
     long, more, large = 50, 5, 16
@@ -531,7 +531,7 @@ LESSON = Lesson(
     "sharing",
     "Sharing: reference counts and copy-on-write",
     "Several answers to one prompt hold its blocks once, and copy a block only when they write.",
-    15,
+    12,
     6,
     script,
 )

@@ -12,8 +12,7 @@ from pagesim.core.request import Request
 from pagesim.core.types import Room
 from pagesim.planner.facts import model
 from pagesim.planner.kv_cache import kv_bytes_per_token
-from pagesim.planner.units import format_gib
-from pagesim.practice.answers import Choice, Whole, Wholes, YesNo
+from pagesim.practice.answers import Choice, Whole, YesNo
 from pagesim.replay.report import RunReport
 from pagesim.replay.waste import WasteSplit
 from pagesim.sim import paper
@@ -35,6 +34,7 @@ from pagesim_lessons.lesson import (
     Show,
     Try,
 )
+from pagesim_lessons.named_numbers import NamedNumbers
 from pagesim_lessons.pictures import figures
 from pagesim_lessons.walk import BAR, MEMORY, QUEUES, Walk
 
@@ -83,17 +83,18 @@ def _reserve_the_maximum() -> Iterator[Part]:
     taken = len(walk.running) * longest
     yield Section("Reserve the maximum, in one piece")
     yield Say(f"""
-        The usual way to store numbers on a GPU is a tensor: one piece of memory, without gaps, as large as it may ever
-        become. Early serving engines kept the K and V of each request so. Let us call the piece a slab.
+        On a GPU numbers lie in tensors: each one piece of memory, without gaps, as large as it may ever become. Early
+        engines kept the K and V of each request so. Let us call the piece a slab.
 
-        Nobody knows how long an answer will be. So a slab is as long as the longest request allowed. Our first server
-        has {slots} slots (a slot is room for one token's K and V), and requests of at most {longest} tokens, prompt and
-        output together. {counted(len(requests), "request")} arrive; each has a prompt of {prompt} tokens and will get
-        {output} output tokens, but the server does not know that.
+        Nobody knows how long an answer will be, so a slab is as long as the longest request allowed. Our first server
+        has {slots} slots, and requests of at most {longest} tokens, prompt and output together.
+        {counted(len(requests), "request")} arrive; each has a prompt of {prompt} tokens and will get {output} output
+        tokens, but the server does not know that.
     """)
     yield Show(
         walk.picture(MEMORY, says=False),
-        f"{_word(len(walk.running))} of them have got their slabs:",
+        f"""{_word(len(walk.running))} of them have got their slabs. A cell is a slot; the letter says whose it is, and
+        each row begins with the number of its first slot:""",
     )
     written = len(walk.running) * prompt
     yield Ask(
@@ -101,12 +102,12 @@ def _reserve_the_maximum() -> Iterator[Part]:
         {prompt} tokens to store. Can it start in step {0}, too?""",
         YesNo(value=taken + longest <= slots),
         f"""{len(walk.running)} x {longest} = {taken} of {slots} slots are handed out, and it needs {longest} in one
-        piece. It does not matter that only {written} slots will hold a token.""",
+        piece. That only {written} slots will hold a token does not matter.""",
         f"Not how much is written counts, but how much is handed out. What does {last.id} reserve?",
     )
     walk.step()
     assert walk.waiting == [last.id]
-    yield Show(walk.picture(MEMORY, BAR, QUEUES), "Step 0:")
+    yield Show(walk.picture(MEMORY, BAR, QUEUES), "Step 0, with its queue:")
     yield PAUSE
     yield from _until_the_end(walk, last.id)
 
@@ -122,8 +123,8 @@ def _until_the_end(walk: Walk, last: str) -> Iterator[Part]:
     yield Show(walk.picture(MEMORY, BAR), f"Step {steps}, the last one before they end:")
     yield Say(f"""
         They end with {at_end} of {slots} slots written. {slots - at_end} slots, {100 * (slots - at_end) / slots:.1f} %
-        of the memory, were never touched, and {last} had to wait for {steps + 1} steps all the same. The server has
-        memory, and lets people wait. When more of them come, some give up, or are turned away.
+        of the memory, were never touched, and {last} waited for {steps + 1} steps all the same. The server has memory,
+        and lets people wait.
     """)
     yield PAUSE
 
@@ -176,16 +177,16 @@ def _inside_a_slab() -> Iterator[Part]:
     yield Say(f"""
         Now the paper's own example, its Figure 3. Request A may become {a.maximum:,} tokens long, B {b.maximum}. A's
         prompt has {a.prompt} tokens, and the words so far are "{" ".join(walk.text("A"))}". The last of them is being
-        written just now; {a.written} slots of its slab hold a token. The other {a.maximum - a.written:,} are of two
-        kinds, and only somebody who knows the end can tell them apart.
+        written just now; {a.written} slots of A's slab hold a token. The other {a.maximum - a.written:,} are of two
+        kinds.
     """)
     walk.to_end()
     yield Ask(
         f"""A's answer goes on with {a.reserved} more words, and then the end token comes, which is never stored. How
         many slots of A's slab will nobody ever fill?""",
         Whole(a.internal, "slots"),
-        f"""{a.maximum:,} - {a.prompt} - {a.written - a.prompt} - {a.reserved} = {a.internal:,}. All of the slab less
-        the prompt, less what is written of the answer, less what is still to come.""",
+        f"""{a.maximum:,} - {a.prompt} - {a.written - a.prompt} - {a.reserved} = {a.internal:,}: the slab less the
+        prompt, less what is written of the answer, less what is still to come.""",
         "Count what will be there at the end, and take it from the whole slab.",
     )
     rows = [
@@ -213,11 +214,11 @@ def _inside_a_slab() -> Iterator[Part]:
     yield Show(SlotRows(rows), "Both slabs at this moment:")
     yield Show(figures(heads, table))
     yield Say("""
-        - Reserved: not filled yet, but its own request will fill it. Had it been given to somebody for the time
-        being, it would have to be back in time.
+        - Reserved: empty now, but its own request will fill it.
         - Internal: it never holds anything. The request asked for more than it needed.
 
-        Both are empty now, and both are closed to everybody else: they lie inside somebody's slab.
+        Both lie inside somebody's slab, closed to everybody else. A map of a moment draws both as held and empty, as
+        nobody knows the end yet.
     """)
     yield PAUSE
     yield Ask(
@@ -235,8 +236,7 @@ def _inside_a_slab() -> Iterator[Part]:
                 "what is reserved does get used; if all answers were as long as allowed, no slot would be internal",
             ),
         ),
-        """So it can be told only in hindsight. pagesim splits a run's memory after the run, when it knows what became
-        of each slot.""",
+        "So it can be told only in hindsight: pagesim does it after a run, when it knows what became of each slot.",
         "Think of a request whose answer becomes as long as it may.",
     )
 
@@ -248,8 +248,8 @@ def _between_slabs() -> Iterator[Part]:
     walk = Walk.of("fragmentation")
     yield Section("Between slabs: external")
     yield Say("""
-        The third kind lies outside all slabs. To see it alone, let the server know all answers beforehand, so that
-        each slab is as long as its request will be. a, b and c fill the memory:
+        The third kind lies outside all slabs. To see it alone, let the server know all answers beforehand, so that each
+        slab is as long as its request will be. a, b and c (A, B and C in the picture) fill the memory:
     """)
     walk.step()
     yield Show(walk.picture(MEMORY))
@@ -269,11 +269,11 @@ def _between_slabs() -> Iterator[Part]:
         "How long is the longest piece of free memory?",
     )
     yield Say("""
-        Such free memory, cut into pieces too small for whoever waits, is external waste. While somebody waits for
-        memory, the paper counts everything idle as external: it is there, and helps nobody.
+        Free memory in pieces too small for whoever waits is external waste. While somebody waits for memory, the paper
+        counts everything idle as external: it is there, and helps nobody.
 
-        One could push the slabs together, and copy gigabytes of K and V while everybody waits. The paper calls that
-        impractical; and it would end this kind of waste only, not what lies inside the slabs.
+        Pushing the slabs together would be to copy gigabytes of K and V while everybody waits; the paper calls that
+        impractical.
     """)
     yield PAUSE
     yield from _buddies()
@@ -285,38 +285,42 @@ def _buddies() -> Iterator[Part]:
     view = walk.view("r1")
     run, wanted = len(view.table), view.wanted
     yield Say(f"""
-        Allocators that serve slabs quickly make it simpler for themselves. A buddy allocator hands out powers of two
-        only: then a piece that comes back always fits its neighbour, its buddy, and both join again. The paper's
-        baselines use one. Here r1 wants {wanted} slots:
+        The paper's baselines use a buddy allocator. It hands out powers of two only: then a piece that comes back
+        always fits its neighbour, its buddy, and both join again. Here r1 wants {wanted} slots and gets {run}.
+        The last {run - wanted} were added by rounding up, and are drawn in a way of their own:
     """)
     yield Show(walk.picture(MEMORY))
-    yield Say("What rounding added is drawn in another way, at the end of the run.")
-    walk.step()
-    asked = len(walk.story.arrivals)
-    yield Show(walk.picture(MEMORY, QUEUES), "And when all have been looked at:")
-    assert asked * wanted <= walk.geometry.num_slots
-    assert walk.waiting
+    yield PAUSE
     yield Say(f"""
-        {asked} requests of {wanted} slots are {asked * wanted}, and {walk.geometry.num_slots} are there. But each was
-        given {run}, and {walk.waiting[0]} waits.
+        Whom does the paper blame for these {run - wanted}? In its Figure 2 internal waste is the request's doing: what
+        it asked for and never used. Waste that is the allocator's doing, such as holes between slabs, is called
+        external and others.
     """)
     yield Ask(
-        f"""Of the {run} slots that r1 was given it asked for {wanted}. The other {run - wanted} come from rounding. The
-        paper's Figure 2 splits memory into four kinds. Under which does it count them?""",
+        f"Under which of the kinds of Figure 2 do the {run - wanted} slots of r1 belong, that rounding added?",
         Choice(
             ("used", "reserved", "internal", "external and others"),
             3,
             (
                 "no token will ever be there",
                 "nobody will fill them",
-                "that is what textbooks of operating systems say; but the paper's internal slots were asked for",
+                "textbooks of operating systems say so; but the request did not ask for them",
                 "",
             ),
         ),
-        """Internal, in the paper's figure, is what a request asked for and did not use. Rounding is the allocator's
-        doing, as holes are, and counts as external. pagesim does the same, so that its figures can be compared.""",
-        "Whose fault is it: the request's, which asked for too much, or the allocator's?",
+        "Rounding is the allocator's doing: r1 did not ask for them. pagesim counts as the paper does.",
+        "Whose doing is it: the request's, which asked for too much, or the allocator's?",
     )
+    walk.step()
+    asked = len(walk.story.arrivals)
+    yield Show(walk.picture(MEMORY, QUEUES), f"After all {asked} requests have asked for memory:")
+    assert asked * wanted <= walk.geometry.num_slots
+    assert walk.waiting
+    yield Say(f"""
+        {asked} requests of {wanted} slots are {asked * wanted}, and {walk.geometry.num_slots} are there. But each was
+        given {run}, and {walk.waiting[0]} waits.
+    """)
+    yield PAUSE
 
 
 # -- the paper's setting ---------------------------------------------------------------------------------
@@ -327,8 +331,8 @@ def _the_papers_setting(found: Comparison) -> Iterator[Part]:
     at_once = slots // longest
     yield Section("In the paper's setting")
     yield Say(f"""
-        Now a server as in the paper: {paper.MODEL} with {format_gib(paper.KV_BYTES)} for K and V, which are {slots:,}
-        slots. The longest request allowed has {longest:,} tokens. {REQUESTS} requests of ShareGPT wait from the start.
+        Now a server as in the paper: {paper.MODEL} with {slots:,} slots. The longest request allowed has {longest:,}
+        tokens. {REQUESTS} requests of ShareGPT wait from the start.
     """)
     yield Ask(
         "Each reserves the maximum. How many requests run at once?",
@@ -342,12 +346,12 @@ def _the_papers_setting(found: Comparison) -> Iterator[Part]:
     shown = found.maps[0]
     assert by_max.mean_requests == at_once
     when = format_duration((found.moment_ns or 0) / 1e9)
-    yield Show(MapGrid([NamedMap("max", "", shown)]), f"The memory after {when}:")
     held = sum(len(holder.table) for holder in shown.holders)
     written = sum(holder.written for holder in shown.holders)
-    yield Say(f"""
-        {held:,} slots are handed out, {written:,} hold a token, and {shown.waiting} requests wait.
-    """)
+    yield Show(
+        MapGrid([NamedMap("max", "", shown)]),
+        f"The memory after {when}: {held:,} slots are handed out, {written:,} hold a token.",
+    )
     yield PAUSE
     yield from _where_it_went(by_max)
 
@@ -374,10 +378,10 @@ def _where_it_went(report: RunReport) -> Iterator[Part]:
     yield Show(WasteBars([LabelledSplit("max", _split(report))], _slot_bytes()))
     printed = paper.FIGURE_2["max"]
     yield Say(f"""
-        {split["used"]:.0f} % of the memory does what it is there for. The paper measured {printed["used"][0]} % used,
-        {printed["reserved"][0]} % reserved, {printed["internal"][0]} % internal and {printed["external"][0]} % external
-        in its Figure 2. And it is not only memory: Lesson {1} said that more requests at once are more tokens a second.
-        Half of the requests waited longer than {format_duration(report.ttft_s.p50)} for their first token.
+        The paper measured {printed["used"][0]} % used, {printed["reserved"][0]} % reserved,
+        {printed["internal"][0]} % internal and {printed["external"][0]} % external (Figure 2). And so few requests at
+        once are few tokens a second (Lesson {1}): half of the requests waited longer than
+        {format_duration(report.ttft_s.p50)} for their first token.
     """)
     yield PAUSE
 
@@ -387,10 +391,10 @@ def _if_it_knew(found: Comparison) -> Iterator[Part]:
     oracle = by_name["oracle"]
     yield Section("If only the length were known")
     yield Say("""
-        Most of the waste is there because nobody knows how long an answer becomes. So let us help the server, in ways
-        that no real one can have:
+        Most of the waste is there because nobody knows how long an answer becomes. So let us help the server, as nobody
+        can help a real one:
 
-        - pow2 knows each answer's length, rounded up to a power of two: a guess that is at most twice too long.
+        - pow2 knows each answer's length, rounded up to a power of two.
         - oracle knows the true length.
 
         Both place their slabs with the buddy allocator.
@@ -406,7 +410,7 @@ def _if_it_knew(found: Comparison) -> Iterator[Part]:
                 "",
             ),
         ),
-        f"""{_split(oracle).percent()["used"]:.1f} %. Next to nothing is internal any more, but a slab still has to be
+        f"""{_split(oracle).percent()["used"]:.1f} %. Next to nothing is internal any more, but a slab must still be
         there from the beginning, and in one piece.""",
         "Three kinds of waste were there. Which of them does knowing the length end?",
     )
@@ -447,10 +451,8 @@ def _at_once(by_name: dict[str, RunReport]) -> Iterator[Part]:
     yield Show(figures(heads, rows), "What it means for those who wait:")
     yield Say(f"""
         The last row has no buddy: the slab goes to the smallest hole that is long enough (best fit), and nothing is
-        rounded. So even a server that knows the future, and packs tightly, leaves
-        {part["reserved"] + part["external"]:.0f} % of its memory without a token: {part["reserved"]:.0f} % is reserved
-        for later, {part["external"]:.0f} % lies in holes. As long as a request must have one piece, for all of its
-        life, both kinds stay.
+        rounded. Even so {part["reserved"]:.0f} % of the memory is reserved for later, and {part["external"]:.0f} % lies
+        in holes. As long as a request must have one piece, for all of its life, both kinds stay.
 
         What if it need not be one piece? That is Lesson {3}.
     """)
@@ -463,8 +465,8 @@ def _at_once(by_name: dict[str, RunReport]) -> Iterator[Part]:
 def _closing() -> Iterator[Part]:
     yield History("""
         max, pow2 and oracle are the paper's three baselines, called Orca (Max), (Pow2) and (Oracle) there, after the
-        engine whose scheduling they have. vLLM never reserved so, neither V0 nor V1. Where requests are few
-        the idea lives on: a framework's static cache for `generate` is one tensor of the maximum length.
+        engine whose scheduling they have. vLLM never reserved so, neither V0 nor V1. But a framework's static cache for
+        `generate` is still one tensor of the maximum length.
     """)
     yield Try("pagesim run slabs-max --view", "The first server, step by step, forward and back.")
     yield Try("pagesim run fragmentation", "The holes, told in sentences.")
@@ -501,7 +503,17 @@ def _questions() -> Iterator[Part]:
         f"""A slab has {slab.maximum} slots. Its request had a prompt of {slab.prompt} tokens, has {slab.written} tokens
         in the cache now, and will end when it has got {outputs} output tokens. How many slots are reserved now, and how
         many internal?""",
-        Wholes((slab.reserved, slab.internal), "reserved, then internal"),
+        NamedNumbers(
+            ("reserved", "internal"),
+            (slab.reserved, slab.internal),
+            (
+                (
+                    (slab.reserved + 1, slab.internal - 1),
+                    "the last output token is only handed out, and never stored",
+                ),
+                ((slab.internal, slab.reserved), "the other way round: reserved comes first"),
+            ),
+        ),
         f"""The last output token is never stored, so at the end {slab.prompt} + {outputs} - {1} = {slab.final} slots
         are written. {slab.final} - {slab.written} = {slab.reserved} are still to be filled; {slab.maximum} -
         {slab.final} = {slab.internal} never are.""",
@@ -524,8 +536,7 @@ def _questions() -> Iterator[Part]:
                 "then it would not wait for memory; and a larger batch costs little time",
             ),
         ),
-        """That is external waste. A request waits as long as no single hole holds its whole slab, even if what it
-        would write now were little.""",
+        "That is external waste. A request waits as long as no single hole holds its whole slab.",
         "What does a slab need, besides enough slots?",
     )
 
@@ -565,7 +576,7 @@ LESSON = Lesson(
     "slabs",
     "Slabs",
     "Reserve the maximum; a server with free memory that lets people wait; reserved, internal, external.",
-    12,
+    13,
     5,
     script,
 )

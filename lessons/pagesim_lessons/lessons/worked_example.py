@@ -34,27 +34,32 @@ def _one_request() -> Iterator[Part]:
     walk.until("taken")
     prompt = walk.view("A").prompt_tokens
     yield Say(f"""
-        Lesson 3 said what a block table is. Now we watch one being filled. The memory has {blocks} blocks of {size}
-        slots, so {walk.geometry.num_slots} slots in all. Request A brings a prompt of {prompt} tokens, one a word:
+        Now we watch a block table being filled. The memory has {blocks} blocks of {size} slots, so
+        {walk.geometry.num_slots} slots in all. Request A brings a prompt of {prompt} tokens, one a word:
         "{" ".join(walk.text("A"))}". This is Figure 6 of the PagedAttention paper.
 
         Before the first step is run, the scheduler asks the block manager for room for the prompt.
     """)
     table = walk.table("A")
     yield Show(walk.picture())
-    rest = prompt - size
+    yield PAUSE
     yield Say(f"""
+        How to read this. First what has just happened, in a sentence. Then the map: a cell is a block, the numbers
+        above are those of the blocks, in order; the letter is the sequence that holds the block, and the sign behind it
+        says how full it is. Below are the block tables, a row a sequence: under each logical block stands the physical
+        one.
+
         {counted(prompt, "token")} need {prompt} / {size}, rounded up: {counted(len(table), "block")}. A has got blocks
-        {table[0]} and {table[1]}. They do not lie next to each other, and they are not in order: any free block will
-        do. The table says where they are: logical block 0, which holds tokens 0 to {size - 1}, is physical block
-        {table[0]}; logical block 1 is physical block {table[1]}.
+        {table[0]} and {table[1]}, neither side by side nor in order: any free block will do. Logical block 0, which
+        holds tokens 0 to {size - 1}, is physical block {table[0]}; logical block 1 is physical block {table[1]}.
     """)
+    rest = prompt - size
     yield PAUSE
     walk.step()
     yield Show(walk.picture(), "Step 0 computes the prompt and writes its K and V:")
     yield Say(f"""
         Block {table[0]} is full. Block {table[1]} holds the other {rest} tokens of the prompt, and {size - rest} of
-        its slots is empty. This last, partly filled block is all that a sequence ever has in reserve.
+        its slots is empty. Only in its last block has a sequence empty slots.
     """)
     yield Ask(
         f"""The step has made the first output token, "{walk.word(_first_output(walk))}". Its own K and V are written
@@ -75,8 +80,8 @@ def _one_request() -> Iterator[Part]:
     """)
     yield Show(walk.picture())
     yield Say(f"""
-        One block, {taken.blocks[0]}, and not a copy of everything into a larger place. What was written stays where it
-        is. One request in {size} steps takes a block; in the other steps the block manager is not even asked.
+        One block, {taken.blocks[0]}, and not a copy of everything into a larger place: what was written stays where it
+        is. A request takes a new block in only one step of {size}.
     """)
     yield PAUSE
 
@@ -94,7 +99,7 @@ def _slots() -> Iterator[Part]:
     position = size + 1
     slot = table[position // size] * size + position % size
     yield Say(f"""
-        A kernel that writes K and V needs to know where. The memory is one long row of slots, {size} to a block, so
+        The kernel that writes K and V needs to know where. The memory is one long row of slots, {size} to a block, so
         block b begins at slot b x {size}. For the token at position pos:
 
         `slot = table[pos // {size}] * {size} + pos % {size}`
@@ -114,8 +119,8 @@ def _slots() -> Iterator[Part]:
         f"Divide {last} by {size}: the quotient is the row of the table, the remainder the offset in the block.",
     )
     yield Say("""
-        One slot a step and sequence: that is all the write side needs, so engines make a slot mapping, one number
-        for each new token. The whole table is for the read side: attention must find every earlier token.
+        One slot for each new token: that is all the write side needs, so engines make a slot mapping, a list of such
+        numbers. The whole table is for the read side: attention must find every earlier token.
     """)
     yield PAUSE
 
@@ -137,7 +142,7 @@ def _two_requests() -> Iterator[Part]:
     yield Show(walk.picture(), "Two steps later A needs a third block:")
     yield Say(f"""
         A's table is now {grown}. B's blocks lie between A's, and nobody cares: no token had to move, and A had not
-        reserved a place to grow into. A slab could not have done this: behind A's first tokens, B's begin.
+        reserved a place to grow into. A slab could not have done this.
     """)
     walk.step()
     size = walk.geometry.block_size
@@ -156,8 +161,8 @@ def _two_requests() -> Iterator[Part]:
 
 def _closing() -> Iterator[Part]:
     yield History("""
-        The paper's Figures 6 and 7, and every engine since: this part of PagedAttention has not changed. Only block
-        sizes differ: engines today use larger ones than this picture's.
+        This part of PagedAttention has not changed since the paper. Only block sizes differ: engines use larger ones
+        than these pictures.
     """)
     yield Try(
         "pagesim run figure-6 --view", "Step with the arrow keys, forward and back; `?` lists them."
@@ -225,7 +230,7 @@ LESSON = Lesson(
     "worked-example",
     "A worked example, step by step",
     "The paper's Figures 6 and 7: tables fill, slots are computed, the last block is partly empty.",
-    10,
+    8,
     3,
     script,
 )
