@@ -33,6 +33,7 @@ from pagesim.cli import (
     run,
     serve,
     show,
+    site,
     sweep,
     view,
     workloads,
@@ -101,6 +102,7 @@ app.command("learn")(learn.learn)
 app.command("quiz")(quiz.quiz)
 app.command("interview")(interview.interview)
 app.command("check")(check.check)
+app.command("site")(site.site)
 app.add_typer(practice.app, name="practice")
 app.add_typer(kernel.app, name="kernel")
 app.add_typer(model.app, name="model")

@@ -20,6 +20,11 @@ html { height: 100%; }
 body { margin: 0; min-height: 100%; }
 noscript { display: block; padding: 2rem; font-family: system-ui, sans-serif; }
 """
+ABOVE_STYLE = """
+body > nav { display: flex; flex-wrap: wrap; gap: 0.2rem 1.5rem; padding: 0.5rem max(1rem, calc((100% - 1448px) / 2));
+  background: Canvas; color: CanvasText; font: 14px/1.5 system-ui, sans-serif; }
+body > nav a { color: LinkText; }
+"""
 START = """
 const data = JSON.parse(document.getElementById("pagesim-data").textContent);
 mount(document.getElementById("player"), data, { page: true });
@@ -32,11 +37,11 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
+<link rel="icon" href="data:,">{head}
 <title>{title}</title>
 <style>{style}</style>
 </head>
-<body>
+<body>{above}
 <main id="player"><noscript>This page needs JavaScript. <code>pagesim view</code> shows the same run in a terminal,
 and <code>pagesim export LOG@STEP -o frame.html</code> one step of it without any script.</noscript></main>
 <script type="application/json" id="pagesim-data">{data}</script>
@@ -46,10 +51,11 @@ and <code>pagesim export LOG@STEP -o frame.html</code> one step of it without an
 """
 
 
-def player_page(payload: Json, title: str) -> str:
-    """The whole file. ``payload`` is ``page_payload``'s."""
+def player_page(payload: Json, title: str, *, head: str = "", above: str = "") -> str:
+    """The whole file. ``payload`` is ``page_payload``'s; ``head`` and ``above`` are markup: what else is in its head,
+    and a ``<nav>`` above the player."""
     script = player_script() + START
-    style = player_style() + PAGE_STYLE
+    style = player_style() + PAGE_STYLE + (ABOVE_STYLE if above else "")
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -57,6 +63,8 @@ def player_page(payload: Json, title: str) -> str:
     return PAGE.format(
         policy=policy,
         title=escape(title),
+        head=f"\n{head}" if head else "",
+        above=f"\n{above}" if above else "",
         style=style,
         data=embedded(payload),
         script=script,

@@ -1,0 +1,64 @@
+"""A memory at one moment as a small picture: SVG that stands in a page, in that page's own ink, dark or light.
+
+Knows nothing about runs or pages.
+"""
+
+from collections.abc import Iterator
+from html import escape
+from math import ceil, sqrt
+
+from pagesim.replay.memory_map import MemoryMap
+from pagesim.views.figures import counted
+from pagesim.views.map_cells import Cell, map_cells, slots_per_cell
+from pagesim.views.palette import owner
+
+MOST_CELLS = 240
+SIDE, GAP = 20, 3
+SHAPE = 2.4
+"""Of columns to rows."""
+
+
+def thumbnail(shown: MemoryMap) -> str:
+    """One ``<svg>``; its label says in words how much is held."""
+    cells = map_cells(shown, slots_per_cell([shown], MOST_CELLS))
+    across = max(min(len(cells), ceil(sqrt(len(cells) * SHAPE))), 1)
+    down = -(-len(cells) // across)
+    width, height = (number * (SIDE + GAP) + GAP for number in (across, down))
+    body = "".join(
+        part for at, cell in enumerate(cells) for part in _drawn(shown, cells, cell, at, across)
+    )
+    label = escape(_label(shown))
+    return (
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}" '
+        f'font-family="monospace" font-weight="bold" font-size="12" text-anchor="middle">{body}</svg>'
+    )
+
+
+def _label(shown: MemoryMap) -> str:
+    blocks = {block for holder in shown.holders for block in holder.table}
+    unit = "slot" if shown.geometry.block_size == 1 else "block"
+    held = f"{len(blocks):,} of {counted(shown.geometry.num_blocks, unit)} held"
+    return f"Memory map: {held}, by {counted(len(shown.holders), 'sequence')}"
+
+
+def _drawn(shown: MemoryMap, cells: list[Cell], cell: Cell, at: int, across: int) -> Iterator[str]:
+    x, y = (GAP + place * (SIDE + GAP) for place in (at % across, at // across))
+    frame = f'x="{x}" y="{y}" width="{SIDE}" height="{SIDE}" rx="3"'
+    if cell.owner is None:
+        yield f'<rect {frame} fill="none" stroke="currentColor" stroke-opacity="0.3"/>'
+        if cell.cached:
+            lines = f"M{x + 5} {y + 8}h10M{x + 5} {y + 12}h10"
+            yield f'<path d="{lines}" stroke="#00966b" stroke-width="2"/>'
+        return
+    seq = shown.holders[cell.owner].seq
+    letter, color = owner(seq)
+    full = round(SIDE * cell.written / cell.slots)
+    yield f'<rect {frame} fill="{color}" fill-opacity="0.22" stroke="{color}"/>'
+    if full:
+        yield f'<rect x="{x}" y="{y + SIDE - full}" width="{SIDE}" height="{full}" rx="3" fill="{color}"/>'
+    goes_on = at % across and cells[at - 1].owner == cell.owner and shown.geometry.block_size == 1
+    if not goes_on:
+        ink = "#000" if full > SIDE // 2 else "currentColor"
+        yield f'<text x="{x + SIDE // 2}" y="{y + 15}" fill="{ink}">{escape(letter)}</text>'
+    if cell.shared:
+        yield f'<path d="M{x + SIDE - 8} {y}h8v8z" fill="currentColor"/>'
