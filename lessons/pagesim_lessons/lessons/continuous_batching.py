@@ -180,8 +180,9 @@ def _static() -> Iterator[Part]:
         and nobody knows the lengths beforehand.
     """)
     yield History("""
-        Scheduling each iteration anew was Orca's idea (Yu et al., OSDI). The PagedAttention paper builds on it, and
-        every engine since does it. Orca's memory, though, was still handed out in slabs.
+        Deciding anew before each step (an iteration, in the papers) was Orca's idea (Yu et al., OSDI). The
+        PagedAttention paper builds on it, and every engine since does it. Orca's memory, though, was still handed out
+        in slabs.
     """)
     yield PAUSE
 

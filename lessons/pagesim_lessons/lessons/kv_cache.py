@@ -440,9 +440,9 @@ def _which_comes_first(length: int, by_paper: int) -> Iterator[Part]:
         the first row, not {by_paper}):""",
     )
     yield Say(f"""
-        In {len(by_memory)} of {len(found)} rows the memory is full first. The exception, {other.of.key} with short
-        requests, has {other.of.num_kv_heads} KV heads: its tokens are cheap. And arithmetic only makes steps longer;
-        without room for its K and V a request cannot start at all.
+        In {len(by_memory)} of {len(found)} rows the memory is full first (never: each request adds more reading than
+        arithmetic). The exception, {other.of.key} with short requests, has {other.of.num_kv_heads} KV heads: its tokens
+        are cheap. And arithmetic only makes steps longer; without room for its K and V a request cannot start at all.
     """)
 
 
