@@ -99,7 +99,7 @@ def test_keys_that_mean_nothing_are_passed_over():
 
 def test_it_goes_on_where_it_was_left_also_if_it_has_become_shorter():
     assert "second page" not in walked("q", first=2)[0]
-    assert "Going on at page 3" in walked("q", first=2)[0]
+    assert "Going on at page 4" in walked("q", first=2)[0]
     assert "last page" in walked("q", first=99)[0]
 
 
@@ -211,10 +211,10 @@ def test_in_a_terminal_it_is_walked_left_and_gone_on_with(tmp_path):
     finally:
         terminal.close()
     entry = read_section(course.SECTION)["worked-example"]
-    assert entry == {"page": 2, "answers": {"1": False}}
+    assert entry == {"page": 3, "answers": {"2": False}}
     again = Terminal("-m", "pagesim", "learn", "worked-example")
     try:
-        assert "Going on at page 3" in again.read(10, "leave")
+        assert "Going on at page 4" in again.read(10, "leave")
         press(again, "\x03", "interrupted")
         assert again.end() == 130
         terminal_as_before(again)
