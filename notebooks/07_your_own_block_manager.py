@@ -89,6 +89,8 @@ class Forgetful:
         return len(self.free_blocks)
 
     def allocate(self, seq, num_tokens):
+        if seq in self.tables:
+            return False
         wanted = -(-num_tokens // self.block_size)
         table = self.tables[seq] = []
         while len(table) < wanted:
@@ -141,7 +143,7 @@ class Mended:
 
     def allocate(self, seq, num_tokens):
         wanted = -(-num_tokens // self.block_size)
-        if wanted > len(self.free_blocks):
+        if seq in self.tables or wanted > len(self.free_blocks):
             return False
         self.tables[seq] = [self.free_blocks.pop() for _ in range(wanted)]
         return True

@@ -18,11 +18,10 @@ from pagesim.practice.answers import (
     Wholes,
     YesNo,
 )
+from pagesim.practice.named_numbers import NamedNumbers
 from pagesim.practice.numerals import whole
 
-TWO = Wholes(
-    (9, 51), each=("reserved", "internal"), misses=(((10, 50), "the last one is never stored"),)
-)
+TWO = NamedNumbers(("reserved", "internal"), (9, 51), (((10, 50), "the last one is never stored"),))
 SIZES = Choice(("None: they are full.", "7.5", "about 15", "30 tokens"), 2, ("no", "no", "", "no"))
 NUMBERS = st.integers(-(10**12), 10**12)
 ANSWERS = st.one_of(
@@ -31,7 +30,7 @@ ANSWERS = st.one_of(
     st.builds(Names, st.lists(st.sampled_from(["r1", "r2", "A", "B"]), max_size=5)),
     st.builds(Pairs, st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=4)),
     st.builds(Share, st.fractions(0, 1)),
-    st.builds(Wholes, st.tuples(NUMBERS, NUMBERS), each=st.just(("the first", "slot in it"))),
+    st.builds(NamedNumbers, st.just(("block", "slot")), st.tuples(*[st.integers(0, 10**12)] * 2)),
     st.builds(YesNo, st.booleans()),
     st.builds(Choice, st.just(("one", "two", "three")), st.integers(0, 2)),
 )

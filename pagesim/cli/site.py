@@ -68,7 +68,7 @@ def _exhibit(run: "KeyRun") -> "Exhibit":
         run.title,
         run.about,
         facts_of(len(named), steps, events),
-        thumbnail(fullest(first)),
+        thumbnail(fullest(named[-1].log)),
         page_payload(payloads),
     )
 

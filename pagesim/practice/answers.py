@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 from pagesim.core.errors import InputError
-from pagesim.practice.numerals import MOST_CHARACTERS, WORDS, number, total, whole
-from pagesim.practice.typed_lists import by_name, listed, words_of
+from pagesim.practice.numerals import MOST_CHARACTERS, number, total, whole
+from pagesim.practice.typed_lists import listed, words_of
 
 _UNITS = {"": 1, "b": 1, "byte": 1, "bytes": 1}
 _UNITS |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
@@ -82,50 +82,31 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Wholes:
-    """Whole numbers, such as block ids; ``ordered``: their order matters.
-
-    ``each`` names them, where there is a fixed number of them and each means another thing; the names may be typed.
-    ``misses`` are wrong answers that somebody may well give, each with the note that it gets.
-    """
+    """Whole numbers, such as block ids; ``ordered``: their order matters."""
 
     values: Sequence[int]
     what: str = "block ids"
     ordered: bool = True
-    each: Sequence[str] = ()
-    misses: Sequence[tuple[Sequence[int], str]] = ()
 
     @property
     def form(self) -> str:
-        if self.each:
-            example = "7 1 3 9 4 6 2 8"[: 2 * len(self.each) - 1]
-            return (
-                f"{WORDS[len(self.each)]} numbers: {', then '.join(self.each)}; such as {example}"
-            )
         order = "in order" if self.ordered else "in any order"
         return f"{self.what} {order}, such as 7 1 3, or none"
 
     def shown(self) -> str:
-        if self.each:
-            named = zip(self.each, self.values, strict=True)
-            return ", ".join(f"{name} {value}" for name, value in named)
         return " ".join(map(str, self.values)) if self.values else "none"
 
     def grade(self, typed: str) -> Verdict:
         found = self._read(re.sub("[:=]", " ", typed))
         if found is None:
             raise _unreadable(typed, self.form)
-        what = "numbers" if self.each else self.what
-        verdict = _compare(found, list(self.values), what, ordered=self.ordered)
-        notes = [note for values, note in self.misses if list(values) == found]
-        return _wrong(notes[0]) if notes and not verdict.right else verdict
+        return _compare(found, list(self.values), self.what, ordered=self.ordered)
 
     def _read(self, typed: str) -> list[int] | None:
         parts = listed(typed)
-        if parts is None or (self.each and not parts):
+        if parts is None:
             return None
-        if self.each:
-            parts = by_name(parts, self.each)
-        passed = words_of(self.what, *self.each) | _NOUNS
+        passed = words_of(self.what) | _NOUNS
         found = [number(part) for part in parts if part.casefold() not in passed]
         numbers = [value for value in found if value is not None]
         return numbers if len(numbers) == len(found) and (numbers or not parts) else None

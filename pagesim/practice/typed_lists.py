@@ -1,11 +1,9 @@
-"""Lists as people type them: with spaces, commas, brackets, "and", and names before or behind the numbers.
+"""Lists as people type them: with spaces, commas, brackets and "and".
 
 Knows nothing about answers.
 """
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
 
 NOTHING = ("none", "nothing", "empty", "nobody", "-", "[]", "()")
 BETWEEN = ("and", "then", "&")
@@ -28,19 +26,3 @@ def words_of(*texts: str) -> frozenset[str]:
     words = [word for text in texts for word in re.findall("[a-z]+", text.casefold())]
     single = [word.removesuffix("s") for word in words]
     return frozenset((*words, *single, *(f"{word}s" for word in single)))
-
-
-def by_name(parts: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Parts, each of which a name stands before or behind, in the order of the names; else as they are.
-
-    ``internal 51 reserved 9`` is ``9 51`` where the names are reserved and internal.
-    """
-    known = [words_of(name) for name in names]
-    places = [[at for at, words in enumerate(known) if part.casefold() in words] for part in parts]
-    labels = [at[0] for at in places if len(at) == 1]
-    values = [part for part, at in zip(parts, places, strict=True) if not at]
-    turns = [bool(at) for at in places]
-    alternate = all(one is not other for one, other in pairwise(turns))
-    if not alternate or sorted(labels) != list(range(len(names))) or len(values) != len(names):
-        return list(parts)
-    return [value for _, value in sorted(zip(labels, values, strict=True))]

@@ -21,9 +21,7 @@ def story_facts(story: Scenario, command: str) -> dict[str, object]:
     }
     if story.words:
         about["words"] = list(story.words)
-    repeat = how_to_repeat(
-        story.allocator, story.memory, story.scheduler, None, story.free_order
-    )
+    repeat = how_to_repeat(story.allocator, story.memory, story.scheduler, None, story.free_order)
     return {**about, **repeat}
 
 

@@ -21,9 +21,12 @@ body { margin: 0; min-height: 100%; }
 noscript { display: block; padding: 2rem; font-family: system-ui, sans-serif; }
 """
 ABOVE_STYLE = """
-body > nav { display: flex; flex-wrap: wrap; gap: 0.2rem 1.5rem; padding: 0.5rem max(1rem, calc((100% - 1448px) / 2));
-  background: Canvas; color: CanvasText; font: 14px/1.5 system-ui, sans-serif; }
-body > nav a { color: LinkText; }
+body > nav { display: flex; gap: 1.5rem; padding: 0.5rem max(1rem, calc((100% - 1448px) / 2)); background: Canvas;
+  color: CanvasText; font: 14px/1.5 system-ui, sans-serif; border-bottom: 1px solid #8884; }
+body > nav a { color: inherit; flex: 0 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; }
+body > nav a:first-child { flex: none; margin-right: auto; font-weight: 600; }
+body > nav a:focus-visible { outline: 3px solid #2f9bd8; outline-offset: -3px; }
 """
 START = """
 const data = JSON.parse(document.getElementById("pagesim-data").textContent);

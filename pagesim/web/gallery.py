@@ -105,10 +105,11 @@ def _is_ours(path: Path) -> bool:
 def _navigation(before: Exhibit | None, after: Exhibit | None) -> str:
     """Links above a player."""
     links = ['<a href="../index.html">All runs</a>']
-    for exhibit, rel, arrow in ((before, "prev", "← "), (after, "next", "→ ")):
+    for exhibit, rel, words in ((before, "prev", "← {}"), (after, "next", "{} →")):
         if exhibit is not None:
             title = escape(exhibit.title)
-            links.append(f'<a rel="{rel}" href="{exhibit.name}.html">{arrow}{title}</a>')
+            shown = words.format(title)
+            links.append(f'<a rel="{rel}" href="{exhibit.name}.html" title="{title}">{shown}</a>')
     return f'<nav aria-label="Gallery">{"".join(links)}</nav>'
 
 

@@ -16,6 +16,8 @@ MOST_CELLS = 240
 SIDE, GAP = 20, 3
 SHAPE = 2.4
 """Of columns to rows."""
+WIDTH, HEIGHT, LARGEST = 240, 108, 1.4
+"""It fits into this many pixels, and a cell is at most so many times its size."""
 
 
 def thumbnail(shown: MemoryMap) -> str:
@@ -28,8 +30,10 @@ def thumbnail(shown: MemoryMap) -> str:
         part for at, cell in enumerate(cells) for part in _drawn(shown, cells, cell, at, across)
     )
     label = escape(_label(shown))
+    scale = min(LARGEST, WIDTH / width, HEIGHT / height)
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}" '
+        f'<svg viewBox="0 0 {width} {height}" width="{width * scale:.0f}" height="{height * scale:.0f}" '
+        f'role="img" aria-label="{label}" '
         f'font-family="monospace" font-weight="bold" font-size="12" text-anchor="middle">{body}</svg>'
     )
 

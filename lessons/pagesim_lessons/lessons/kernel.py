@@ -9,6 +9,7 @@ from pagesim.planner.facts import gpu, model
 from pagesim.planner.kv_cache import kv_bytes_per_token
 from pagesim.planner.units import format_gib
 from pagesim.practice.answers import Choice, Whole
+from pagesim.practice.named_numbers import NamedNumbers
 from pagesim.sim.cost import BANDWIDTH_SHARE
 from pagesim.sim.paper_shapes import KERNEL_SLOWER
 from pagesim.views.figures import format_durations
@@ -27,7 +28,6 @@ from pagesim_lessons.lesson import (
     Show,
     Try,
 )
-from pagesim_lessons.named_numbers import NamedNumbers
 from pagesim_lessons.pictures import figures
 from pagesim_lessons.walk import MEMORY, TABLES, Walk
 

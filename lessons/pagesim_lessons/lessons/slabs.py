@@ -13,6 +13,7 @@ from pagesim.core.types import Room
 from pagesim.planner.facts import model
 from pagesim.planner.kv_cache import kv_bytes_per_token
 from pagesim.practice.answers import Choice, Whole, YesNo
+from pagesim.practice.named_numbers import NamedNumbers
 from pagesim.replay.report import RunReport
 from pagesim.replay.waste import WasteSplit
 from pagesim.sim import paper
@@ -34,7 +35,6 @@ from pagesim_lessons.lesson import (
     Show,
     Try,
 )
-from pagesim_lessons.named_numbers import NamedNumbers
 from pagesim_lessons.pictures import figures
 from pagesim_lessons.walk import BAR, MEMORY, QUEUES, Walk
 

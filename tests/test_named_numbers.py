@@ -3,7 +3,7 @@
 import pytest
 
 from pagesim.practice.answers import UnreadableAnswerError
-from pagesim_lessons.named_numbers import NamedNumbers
+from pagesim.practice.named_numbers import NamedNumbers
 
 ANSWER = NamedNumbers(("reserved", "internal"), (9, 1051), (((10, 1050), "one too many"),))
 
