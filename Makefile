@@ -2,15 +2,17 @@
 # make test   install, then run every check (what CI runs)
 # make lint   format and lint and types only
 # make bench  the speed figures of benchmarks/README.md
-# make test-all  the tests with many more examples
+# make test-all  the tests with many more examples, real browsers (where Chromium is) and real models
+# make notebooks  JupyterLab on the course's notebooks
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(p))))
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+NOTEBOOKS_STAMP := $(VENV)/.installed-notebooks
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench notebooks clean
 
 demo: $(STAMP)
 	@$(BIN)/pagesim compare
@@ -19,7 +21,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-all: lint
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt transformers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt transformers playwright jupyterlab
 	PAGESIM_EXAMPLES=more $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(DEV_STAMP)
@@ -36,6 +38,9 @@ bench: $(DEV_STAMP)
 	$(BIN)/python benchmarks/replay_speed.py
 	$(BIN)/pagesim kernel bench
 
+notebooks: $(NOTEBOOKS_STAMP)
+	$(BIN)/jupyter lab notebooks
+
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
@@ -49,4 +54,8 @@ $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 
 $(DEV_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(STAMP)
+
+$(NOTEBOOKS_STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[notebooks]'
 	@touch $@ $(STAMP)
