@@ -92,11 +92,9 @@ class Forgetful:
         if seq in self.tables:
             return False
         wanted = -(-num_tokens // self.block_size)
-        table = self.tables[seq] = []
-        while len(table) < wanted:
-            if not self.free_blocks:
-                return False
-            table.append(self.free_blocks.pop())
+        if wanted > len(self.free_blocks):
+            return False
+        self.tables[seq] = [self.free_blocks.pop() for _ in range(wanted)]
         return True
 
     def append(self, seq, position):
@@ -105,7 +103,7 @@ class Forgetful:
             return True
         if not self.free_blocks:
             return False
-        table.append(self.free_blocks.pop())
+        table.append(self.free_blocks[-1])
         return True
 
     def free(self, seq):
@@ -125,7 +123,7 @@ _.player()
 # %% [markdown]
 # ## It serves a story
 #
-# The fault mended: `allocate` takes all or nothing. Predict which blocks A and B of Figure 7 get from it: it pops from
+# The fault mended: `append` takes the block out of the list. Predict which blocks A and B of Figure 7 get from it: it pops from
 # the end of a list of free blocks.
 
 
@@ -142,8 +140,10 @@ class Mended:
         return len(self.free_blocks)
 
     def allocate(self, seq, num_tokens):
+        if seq in self.tables:
+            return False
         wanted = -(-num_tokens // self.block_size)
-        if seq in self.tables or wanted > len(self.free_blocks):
+        if wanted > len(self.free_blocks):
             return False
         self.tables[seq] = [self.free_blocks.pop() for _ in range(wanted)]
         return True

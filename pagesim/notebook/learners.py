@@ -55,7 +55,7 @@ class Graded:
         if film is None or not film.shots:
             raise InputError(f"of this check of {self.name} there is nothing to step through")
         path = _folder() / "film.jsonl"
-        outcome, title = self.outcome, f"{self.name}: {self.outcome.law} is broken"
+        outcome, title = self.outcome, f"{self.outcome.law} is broken"
         opens_at = write_film(path, film, title=title, law=outcome.law, sentence=outcome.sentence)
         return player(Recording(self.name, read_log(path), opens_at))
 
