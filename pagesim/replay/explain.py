@@ -34,7 +34,7 @@ LABELS = {
     "taken": "memory taken",
     "shared": "shared",
     "replaced": "copy-on-write",
-    "moved": "run moved",
+    "moved": "slab moved",
     "swapped_out": "swapped out",
     "swapped_in": "swapped in",
     "freed": "memory freed",

@@ -6,7 +6,7 @@ Each function tells one event from the state before it. Knows nothing about why 
 from pagesim.core import events as ev
 from pagesim.core.types import blocks_for
 from pagesim.replay import explain_swap, reasons
-from pagesim.replay.phrases import be, counted, listed, named_all, size_of, some_of, verb
+from pagesim.replay.phrases import be, changed, counted, listed, named_all, size_of, some_of, verb
 from pagesim.replay.reasons import called, is_contiguous, is_on_host, name_of, view_of
 from pagesim.replay.run_state import RunState, SequenceView
 
@@ -17,7 +17,7 @@ def taken(event: ev.BlocksTaken, before: RunState) -> str:
     if not isinstance(event.blocks, range):
         why = "" if view is None else f": {_why_taken(view, size, before.geometry.block_size)}"
         return f"{name} takes {listed(event.blocks)}{why}; {_free(before, -size)}"
-    text = f"{name} reserves {listed(event.blocks, 'slot')}, {size:,} in one run"
+    text = f"{name} reserves {listed(event.blocks, 'slot')}, {size:,} in one piece"
     if view is not None:
         text += f", for its {counted(view.tokens, 'token')} and what they may become"
     if event.wanted < size:
@@ -76,8 +76,8 @@ def replaced(event: ev.BlockReplaced, before: RunState) -> str:
 
 def moved(event: ev.RunMoved, before: RunState) -> str:
     view, old, new = view_of(before, event.seq), size_of(event.old), size_of(event.new)
-    text = f"{name_of(before, event.seq)} outgrew its run of {counted(old, 'slot')}"
-    text += f" and moves to {listed(event.new, 'slot')}, {new:,} in one run"
+    text = f"{name_of(before, event.seq)} outgrew its {counted(old, 'slot')}"
+    text += f" and moves to {listed(event.new, 'slot')}, {new:,} in one piece"
     if event.wanted < new:
         text += f" ({event.wanted:,} asked for + {new - event.wanted:,} by rounding up)"
     if view is not None and view.written:
@@ -91,7 +91,7 @@ def freed(event: ev.TableFreed, before: RunState) -> str:
     if event.seq in before.moving:
         name += ", dropped,"
     if isinstance(released, range):
-        text = f"{name} gives back {listed(released, 'slot')}, {size:,} in one run"
+        text = f"{name} gives back {listed(released, 'slot')}, {size:,} in one piece"
         if view is not None:
             text += f", {view.written:,} of them written"
         return f"{text}; {_free(before, size, 'slot')}"
@@ -107,8 +107,7 @@ def freed(event: ev.TableFreed, before: RunState) -> str:
         )
         text += " it" if len(stay) == 1 else " them"
     if is_on_host(before, released if view is None else view.table):
-        free = before.num_host_free
-        return f"{text}; {free:,} -> {counted(free + size, 'host block')} free"
+        return f"{text}; {changed(before.num_host_free, size, 'host block', 'free')}"
     return f"{text}; {_free(before, size)}"
 
 
@@ -162,9 +161,8 @@ def cache_reset(_: ev.CacheReset, before: RunState) -> str:
 
 
 def _free(before: RunState, change: int, noun: str = "block") -> str:
-    return f"{before.num_free:,} -> {counted(before.num_free + change, noun)} free"
+    return changed(before.num_free, change, noun, "free")
 
 
 def _findable(before: RunState, change: int) -> str:
-    known = len(before.cached)
-    return f"{known:,} -> {counted(known + change, 'block')} findable"
+    return changed(len(before.cached), change, "block", "findable")

@@ -12,6 +12,8 @@ from pagesim.replay.phrases import be, counted, duration, size_of, verb
 from pagesim.replay.reasons import called, is_contiguous, name_of, unit, view_of
 from pagesim.replay.run_state import RunState
 
+NO_HOLE = "no hole of free slots is large enough"
+
 
 def arrived(event: ev.RequestArrived, before: RunState) -> str:
     prompt = counted(size_of(event.prompt), "prompt token")
@@ -95,7 +97,7 @@ def blocked(event: ev.AdmissionBlocked, before: RunState) -> str:
         if view is not None:
             wants += f", at most {view.prompt_tokens + view.max_tokens:,}"
         spare = f" with {keep:,} to stay free" if keep else ""
-        return f"{text}no free run can take what it reserves ({wants}){spare}; {_holes(before)}"
+        return f"{text}{NO_HOLE} for what it reserves ({wants}){spare}; {_holes(before)}"
     block_size = before.geometry.block_size
     need, hits = blocks_for(event.tokens, block_size), event.cached_tokens // block_size
     total = max(need - hits, 0) + keep
@@ -155,8 +157,8 @@ def _why_preempted(event: ev.SequencePreempted, before: RunState) -> str:
     if isinstance(by.table, range):
         if event.to > len(by.table):
             run = counted(len(by.table), "slot")
-            return f"{wish}, its run has {run}, and no free run can take that ({_holes(before)})"
-        return f"{together}, and no free run can take one that outgrew its own ({_holes(before)})"
+            return f"{wish}, it has {run} in one piece, and {NO_HOLE} for that ({_holes(before)})"
+        return f"{together}, and {NO_HOLE} for one that outgrew its slots ({_holes(before)})"
     need = sum(reasons.blocks_to_grow(before, view, view.tokens) for view in group)
     if need > free:
         return f"{together} and need {need:,} more blocks but {free_are}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pagesim.core import events as ev
 from pagesim.core.types import BlockId, blocks_for
 from pagesim.replay import reasons
-from pagesim.replay.phrases import be, counted, listed, named, named_all, verb
+from pagesim.replay.phrases import be, changed, counted, listed, named, named_all, verb
 from pagesim.replay.reasons import name_of, view_of
 from pagesim.replay.run_state import RunState, SequenceView
 
@@ -131,8 +131,8 @@ def _both_free(view: SequenceView, blocks: Sequence[BlockId], before: RunState) 
     leaves = not reasons.is_on_host(before, view.table)
     on_device, on_host = (given, -taken) if leaves else (-taken, given)
     free, host = before.num_free, before.num_host_free
-    device = f"{free:,} -> {counted(free + on_device, 'block')} free"
-    return f"{device}, {host:,} -> {counted(host + on_host, 'host block')} free"
+    device = changed(free, on_device, "block", "free")
+    return f"{device}, {changed(host, on_host, 'host block', 'free')}"
 
 
 def returned(event: ev.SequenceReturned, before: RunState) -> str:

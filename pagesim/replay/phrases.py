@@ -24,6 +24,15 @@ def verb(number: int, singular: str) -> str:
     return singular if number == 1 else singular.removesuffix("s")
 
 
+def changed(number: int, change: int, noun: str, state: str) -> str:
+    """ "8 -> 6 blocks free"; where nothing changes, "6 blocks stay free", or "still no block is free"."""
+    if not number and not change:
+        return f"still no {noun} is {state}"
+    if not change:
+        return f"{counted(number, noun)} {verb(number, 'stays')} {state}"
+    return f"{number:,} -> {counted(number + change, noun)} {state}"
+
+
 def size_of(blocks: Sequence[object]) -> int:
     """Its length, also of a range too long for ``len``."""
     return max(blocks.stop - blocks.start, 0) if isinstance(blocks, range) else len(blocks)
