@@ -16,6 +16,7 @@ from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import explainer
 from pagesim.replay.feeding import feed
 from pagesim.replay.log import replayed
+from pagesim.replay.logged_fault import logged_fault
 from pagesim.replay.memory_map import memory_map as map_of
 from pagesim.replay.waste import WasteMeter
 from pagesim.views.block_tables import BlockTables
@@ -72,7 +73,8 @@ def moment_of(recording: Recording, cursor: Cursor) -> Moment:
         meter = WasteMeter(recording.log.geometry)
         feed(meter, replayed(recording.log))
         held = meter.granted_series
-    moment = moment_at(cursor, recording.title, explainer(recording.log.header), held)
+    log = recording.log
+    moment = moment_at(cursor, recording.title, explainer(log.header), held, logged_fault(log))
     return replace(moment, state=moment.state.copy())
 
 
