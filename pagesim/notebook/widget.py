@@ -15,7 +15,8 @@ from pagesim.notebook.shown import Bundle, chosen
 from pagesim.web.script import player_script, player_style
 
 STYLE = """
-.pagesim-widget { box-sizing: border-box; overflow: auto; resize: vertical; border: 1px solid #8886; border-radius: 8px; margin: 4px 0; }
+.pagesim-widget { box-sizing: border-box; overflow: auto; resize: vertical;
+  border: 1px solid #8886; border-radius: 8px; margin: 4px 0; }
 .pagesim-widget .progress { background: none; height: auto; margin: 0; border-radius: 0; box-shadow: none; }
 .pagesim-widget .top { padding-top: 0.4rem; padding-bottom: 0.4rem; }
 """
