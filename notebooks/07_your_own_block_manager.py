@@ -123,8 +123,8 @@ _.player()
 # %% [markdown]
 # ## It serves a story
 #
-# The fault mended: `append` takes the block out of the list. Predict which blocks A and B of Figure 7 get from it: it pops from
-# the end of a list of free blocks.
+# The fault mended: `append` takes the block out of the list. Predict which blocks A and B of Figure 7 get from it: it
+# pops from the end of a list of free blocks.
 
 
 # %%

@@ -455,6 +455,8 @@ def test_cells_with_exercises_are_checked(shell):
     solution = (exercises.folder_of("slot-mapping") / "solution.py").read_text()
     done = shell.run_cell(f"%%exercise slot-mapping\n{solution}")
     assert done.result.passed
+    done = shell.run_cell("%%exercise slot-mapping\n\ndef slot_of(\n")
+    assert "line 3" in repr(done.result)
     done = shell.run_cell("%%manager Stack\n" + SIMPLE.replace("SHORT", "False"))
     assert done.result.passed
 

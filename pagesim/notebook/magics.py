@@ -35,12 +35,17 @@ def exercise(line: str, cell: str) -> Graded:
     """``%%exercise NAME``: check what the cell has, as ``pagesim practice check NAME`` does."""
     if not line.strip():
         raise InputError("%%exercise was given without a name; write %%exercise free-list, say")
-    return check_exercise(line.strip(), cell)
+    return check_exercise(line.strip(), _under_its_first_line(cell))
 
 
 def manager(line: str, cell: str) -> OwnManager:
     """``%%manager CLASS``: examine the cell's block manager, as ``pagesim check`` does."""
-    return check_manager(cell, line.strip() or "MyManager")
+    return check_manager(_under_its_first_line(cell), line.strip() or "MyManager")
+
+
+def _under_its_first_line(cell: str) -> str:
+    """So that a line's number is the one that stands beside it in the cell."""
+    return f"\n{cell}"
 
 
 def _one_sentence(

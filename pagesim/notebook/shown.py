@@ -14,8 +14,8 @@ from pagesim.views.fragment import to_fragment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 100
-"""Columns of a picture; JupyterLab has room for about so many beside its file list."""
+WIDTH = 92
+"""Columns of a picture; JupyterLab has room for so many beside its file list."""
 DPI = 110
 
 Bundle = dict[str, object]
