@@ -72,7 +72,6 @@ def slots_of(table: Sequence[int], start: int, stop: int, block_size: int) -> li
     raise NotImplementedError
 
 
-
 # %% [markdown]
 # ## Exercise: the free list
 #
@@ -107,7 +106,6 @@ class FreeList:
         Raises ValueError, and changes nothing, if the block is free already, or there is no such block.
         """
         raise NotImplementedError
-
 
 
 # %% [markdown]

@@ -30,7 +30,7 @@ question(5, 1, answer="")
 
 # %%
 walk = Walk.of("figure-8")
-walk.until("forked")
+walk.until("shared")
 block_tables(walk)
 
 # %%

@@ -45,6 +45,8 @@ class MyManager:
     def append(self, seq: int, position: int) -> bool | tuple[int, int]:
         """The token at position comes; all tokens before it are there. Make sure that its slot exists.
 
+        It may be a position whose slot is there already: then no block is needed.
+
         Return True; or, if a block is needed and none is free, change nothing and return False. With fork (below):
         if the slot is in a block that another table lists, too, put a free block in its place in this table and
         return (old block, new block): what is in it is then copied for you. The last owner needs no copy.
@@ -67,6 +69,7 @@ class MyManager:
     #     Takes no block and copies nothing: counts go up. The last of these blocks may be partly filled.
     #     """
     #     raise NotImplementedError
+
 
 
 # %% [markdown]
