@@ -71,7 +71,6 @@ class MyManager:
     #     raise NotImplementedError
 
 
-
 # %% [markdown]
 # ## One that works, and one that does not
 #

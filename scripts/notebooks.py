@@ -44,7 +44,7 @@ def renewed(text: str) -> str:
 
     def given(found: re.Match[str]) -> str:
         first = found[0].partition("\n")[0]
-        return f"{first}\n{stub(found[1] or found[2])}\n"
+        return f"{first}\n{stub(found[1] or found[2])}"
 
     return GIVEN.sub(given, text)
 
