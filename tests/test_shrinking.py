@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagesim.practice.shrinking import MOST_TRIES, simpler, smallest
+from pagesim.practice.shrinking import simpler, simpler_twice, smaller
 
 
 class Start(NamedTuple):
@@ -21,6 +21,7 @@ operations = st.lists(
     st.builds(Start, st.integers(1, 5), st.integers(1, 40)) | st.builds(Free, st.integers(1, 5)),
     max_size=12,
 )
+NEVER = float("inf")
 scripts = st.tuples(st.integers(1, 9), operations)
 Script = tuple[int, list[Start | Free]]
 
@@ -41,7 +42,7 @@ def test_what_is_found_fails_and_is_as_small_as_can_be(script: Script) -> None:
     failure = fails(script)
     if failure is None:
         return
-    found, why = smallest(script, failure, fails, 60.0)
+    found, why = smaller(script, failure, fails, NEVER, simpler, 10_000)
     assert fails(found) == why
     assert found[0] == 1
     start, free = found[1]
@@ -70,6 +71,26 @@ def test_numbers_come_no_lower_than_one_and_rows_of_numbers_keep_one() -> None:
     assert list(simpler("text")) == []
 
 
+def test_what_is_lowered_together_stays_together() -> None:
+    row = [Start(3, 7), Free(4), Free(6)]
+    assert [Start(3, 7), Free(3), Free(5)] in list(simpler(row))
+    assert [Start(3, 7), Free(1), Free(5)] in list(simpler([Start(3, 7), Free(1), Free(6)]))
+    assert all(len(other) < 2 for other in simpler([Free(1), Free(1)])), "no number is lowered"
+
+
+def test_where_one_step_does_not_fail_two_may() -> None:
+    """A memory of 8 that is just filled: neither a smaller one fails, nor a shorter prompt."""
+
+    def full(script: tuple[int, list[Start]]) -> str | None:
+        size, row = script
+        return "full" if sum(start.tokens for start in row) == size else None
+
+    begun = (8, [Start(1, 5), Start(1, 3)])
+    assert smaller(begun, "full", full, NEVER, simpler, 1000)[0] == begun
+    found, _ = smaller(begun, "full", full, NEVER, simpler_twice, 1000)
+    assert found == (1, [Start(1, 1)])
+
+
 def test_it_ends_although_there_is_always_something_simpler() -> None:
     tried = 0
 
@@ -78,11 +99,10 @@ def test_it_ends_although_there_is_always_something_simpler() -> None:
         tried += 1
         return "no"
 
-    assert smallest(10**9, "no", always, 60.0) == (1, "no")
+    assert smaller(10**9, "no", always, NEVER, simpler, 400) == (1, "no")
     tried = 0
-    assert smallest(
-        [Free(1)] * 10_000, "no", lambda row: always(1) if len(row) > 9_000 else None, 60.0
-    )
-    assert tried <= MOST_TRIES
+    row = [Free(1), Start(2, 3)] * 500
+    smaller(row, "no", lambda row: always(1) if len(row) > 900 else None, NEVER, simpler, 40)
+    assert tried <= 40
     value = list(range(1, 50))
-    assert smallest(value, "no", lambda _: "no", 0.0) == (value, "no"), "there was no time"
+    assert smaller(value, "no", lambda _: "no", 0.0, simpler, 400) == (value, "no"), "no time"

@@ -225,6 +225,8 @@ def _calls(task: Task, lines: Sequence[str]) -> Iterator[str]:
     """The import that they need, where it is not among them, and the calls; of very many the last."""
     used, source = " ".join(lines), f"from {task.exercise.module} import "
     names = [name for name in task.exercise.names if re.search(rf"\b{name}\b", used)]
+    if "math." in used and not any(line.startswith("import math") for line in lines):
+        yield "import math"
     if not any(line.startswith(source) for line in lines):
         yield f"{source}{', '.join(names or task.exercise.names)}"
     if len(lines) > MOST_CALLS:

@@ -15,11 +15,13 @@ ARTICLES = {"function": "a function", "class": "a class"}
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function's parameters in order, without ``self``; those in ``optional`` have defaults."""
+    """A function's parameters in order, without ``self``; those in ``optional`` have defaults. ``gives``: something
+    is to come back."""
 
     name: str
     parameters: tuple[str, ...]
     optional: frozenset[str] = frozenset()
+    gives: bool = False
 
     def shown(self) -> str:
         parts = [f"{p}=..." if p in self.optional else p for p in self.parameters]
@@ -69,7 +71,8 @@ def _signature(node: ast.FunctionDef, *, method: bool) -> Signature:
         for name, default in zip(keywords, given.kw_defaults, strict=True)
         if default is not None
     ]
-    return Signature(node.name, (*positional, *keywords), frozenset(optional))
+    gives = node.returns is not None and ast.unparse(node.returns) != "None"
+    return Signature(node.name, (*positional, *keywords), frozenset(optional), gives)
 
 
 def departure(module: ModuleType, contract: Sequence[Asked]) -> str | None:

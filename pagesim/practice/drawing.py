@@ -15,7 +15,7 @@ from hypothesis.strategies import SearchStrategy
 
 from pagesim.practice.exercise import RETURNS, WRITTEN, Fault
 from pagesim.practice.learner import Learner
-from pagesim.practice.shrinking import smallest
+from pagesim.practice.shrinking import simpler, simpler_twice, smaller
 
 Drawn = TypeVar("Drawn")
 Seen = TypeVar("Seen")
@@ -25,6 +25,8 @@ SHRINK_S = 4.0
 """How long at most a failing example is made smaller; only slow code ever takes as long."""
 MOST_IN_VAIN = 100
 """So many examples in a row that are no smaller failing ones end it, too."""
+MOST_BEGUN, TRIES_EACH, TRIES_TWICE = 3, 100, 300
+"""So many failing examples are made smaller, with so many tries each, and one of them with so many more."""
 SLOW_CALL_S = 0.25
 """While an example with an endless call is made smaller, a call is given so long."""
 
@@ -60,6 +62,11 @@ def _play(
     (play if with_seed is None else seeded(with_seed)(play))()
 
 
+def _size(fault: Fault) -> tuple[int, int]:
+    """How much there is to read."""
+    return len(fault.operations), sum(map(len, fault.operations))
+
+
 class _Search:
     """What was found while one check's examples are played."""
 
@@ -73,7 +80,7 @@ class _Search:
         if self.first_at is None:
             self.first_at = monotonic()
         self.slow |= fault.endless
-        size = (len(fault.operations), sum(map(len, fault.operations)))
+        size = _size(fault)
         if self.smallest is None or size < self.smallest[0]:
             self.smallest = size, example, fault
             self._in_vain = 0
@@ -216,32 +223,42 @@ class Examples(Generic[Drawn, Seen]):
         self._check(learner, None)
 
     def _check(self, learner: Learner, law: int | None) -> None:
-        verdicts = self._verdicts(learner)
-        for example, verdict in zip(self._drawn, verdicts, strict=False):
-            if verdict is not None and verdict.law == law:
-                if verdict.fault.law != WRITTEN and learner.shrinks:
-                    raise self._shrunk(learner, example, verdict)
-                raise verdict.fault
+        failing = [
+            (example, verdict)
+            for example, verdict in zip(self._drawn, self._verdicts(learner), strict=False)
+            if verdict is not None and verdict.law == law
+        ]
+        if failing:
+            failing.sort(key=lambda pair: _size(pair[1].fault))
+            first = failing[0][1].fault
+            if first.law != WRITTEN and learner.shrinks:
+                raise self._shrunk(learner, failing[: 1 if first.endless else MOST_BEGUN], law)
+            raise first
 
-    def _shrunk(self, learner: Learner, example: Drawn, found: _Verdict) -> Fault:
-        """The fault of the smallest example found that breaks the same law first."""
+    def _shrunk(
+        self, learner: Learner, failing: Sequence[tuple[Drawn, _Verdict]], law: int | None
+    ) -> Fault:
+        """The fault of the smallest example found that breaks the same law first. Each of these is made smaller as far
+        as it goes quickly, and the one that is then the smallest further."""
 
         def fails(other: Drawn) -> Fault | None:
             learner.begin()
             verdict = self._judge(learner, other)
-            return None if verdict is None or verdict.law != found.law else verdict.fault
+            return None if verdict is None or verdict.law != law else verdict.fault
 
-        seconds = learner.call_seconds
-        if found.fault.endless:
+        seconds, until = learner.call_seconds, monotonic() + SHRINK_S
+        if failing[0][1].fault.endless:
             learner.call_seconds = min(SLOW_CALL_S, seconds)
         try:
-            example, fault = smallest(example, found.fault, fails, SHRINK_S)
+            begun = [smaller(e, v.fault, fails, until, simpler, TRIES_EACH) for e, v in failing]
+            best = min(begun, key=lambda pair: _size(pair[1]))
+            example, fault = smaller(*best, fails, until, simpler_twice, TRIES_TWICE)
         finally:
             learner.call_seconds = seconds
         again = fails(example)
         if again is not None:
             return again
-        return found.fault if fault.endless else not_again(fault)
+        return failing[0][1].fault if fault.endless else not_again(fault)
 
     def _verdicts(self, learner: Learner) -> list[_Verdict | None]:
         """Of all examples, played on this learner's code; after an endless call, no more."""

@@ -4,7 +4,7 @@ What was called becomes lines of Python that the learner can paste. Whatever the
 with an answer becomes a Fault. Knows nothing about exercises.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from types import FunctionType, ModuleType
 from typing import TypeVar
@@ -15,12 +15,14 @@ from pagesim.practice.film import Film
 from pagesim.practice.reading import (
     NotReadableError,
     line_of,
+    pasted,
     read_flag,
     read_items,
     read_number,
     read_whole,
     read_wholes,
     shown,
+    why_stopped,
 )
 
 Read = TypeVar("Read")
@@ -32,6 +34,8 @@ class Learner:
 
     ``kept`` is what ``drawing`` keeps of it from one check to the next, by the examples that were played.
     Without ``shrinks`` a failing example is not made smaller: it is only asked whether there is one.
+    ``gives`` are functions and methods that are to give something: of these None is written down, too.
+    ``tell`` is told the calls before each is made, as it may be the last thing that this process does.
     """
 
     def __init__(
@@ -45,6 +49,8 @@ class Learner:
         self.film: Film | None = None
         self.kept: dict[object, object] = {}
         self.shrinks = True
+        self.gives: frozenset[str] = frozenset()
+        self.tell: Callable[[list[str]], None] | None = None
 
     def begin(self) -> None:
         """Forget the calls so far: a new example begins."""
@@ -93,9 +99,11 @@ class Learner:
     ) -> object:
         """Call ``name``, write the call down, and turn what goes wrong into a Fault; errors of ``allowed`` kinds are
         given back as values. ``quiet``: what it gave is not written down."""
-        given = [*map(shown, args), *(f"{key}={shown(value)}" for key, value in options.items())]
+        given = [*map(pasted, args), *(f"{key}={pasted(value)}" for key, value in options.items())]
         text = line % ", ".join(given)
         self.lines.append(text)
+        if self.tell is not None:
+            self.tell(self.lines)
         answer: object
         try:
             with alarm(self.call_seconds):
@@ -106,7 +114,7 @@ class Learner:
             return error
         except BaseException as error:
             raise self._failed(error, name) from None
-        if not (quiet or answer is None):
+        if not quiet and (answer is not None or name in self.gives):
             self.lines[-1] = f"{text}  # gave {told}"
         return answer
 
@@ -134,6 +142,8 @@ class Learner:
             return Fault(f"your {name} wants more memory than {size}{where}", law=RETURNS)
         if isinstance(error, SystemExit):
             return Fault(f"your {name} ends the program (SystemExit){where}", law=RETURNS)
+        if stopped := why_stopped(error):
+            return Fault(f"your {name} {stopped}{where}", law=RETURNS)
         colon = ": " if what else ""
         return Fault(f"your {name} raised {type(error).__name__}{colon}{what}{where}", law=RETURNS)
 
@@ -192,6 +202,17 @@ class Subject:
         self.learner.lines.pop()
         return found
 
+    def put(self, attribute: str, key: int, value: int) -> bool:
+        """Write into a list or the like that is an attribute, as the learner could; False if that cannot be done, or
+        if it does not stay."""
+        try:
+            self.look(attribute)[key] = value  # type: ignore[index]
+            done = bool(self.look(attribute)[key] == value)  # type: ignore[index]
+        except Exception:
+            return False
+        self.learner.lines.append(f"{self.variable}.{attribute}[{key}] = {value}")
+        return done
+
     def _line(self, method: str) -> str:
         return f"{self.variable}.{method}(%s)"
 
@@ -220,17 +241,25 @@ def _read(how: Callable[[object], Read], value: object, what: str, wanted: str) 
         raise Fault(f"{what} is {shown(value)}, and the task wants {wanted}", law=RETURNS) from None
 
 
+def _read_list(how: Callable[[object], Read], value: object, what: str, wanted: str) -> Read:
+    """A generator is no list: it gives its items only once."""
+    if isinstance(value, Iterator):
+        kind = type(value).__name__
+        raise Fault(f"{what} is of type {kind}, and the task wants {wanted}", law=RETURNS)
+    return _read(how, value, what, wanted)
+
+
 def whole(value: object, what: str) -> int:
     """A whole number; ``what`` was given, in words: "what take() gave"."""
     return _read(read_whole, value, what, "a whole number")
 
 
 def wholes(value: object, what: str) -> list[int]:
-    return _read(read_wholes, value, what, "a list of whole numbers")
+    return _read_list(read_wholes, value, what, "a list of whole numbers")
 
 
 def items(value: object, what: str) -> list[object]:
-    return _read(read_items, value, what, "a list")
+    return _read_list(read_items, value, what, "a list")
 
 
 def flag(value: object, what: str) -> bool:
@@ -248,7 +277,7 @@ def whole_or_none(value: object, what: str) -> int | None:
 def wholes_or_none(value: object, what: str) -> list[int] | None:
     if value is None:
         return None
-    return _read(read_wholes, value, what, "a list of whole numbers or None")
+    return _read_list(read_wholes, value, what, "a list of whole numbers or None")
 
 
 def tables(value: object, what: str = "tables") -> dict[int, list[int]]:

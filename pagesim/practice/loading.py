@@ -11,7 +11,7 @@ from types import ModuleType
 
 from pagesim.practice.alarm import TookTooLong, alarm
 from pagesim.practice.exercise import FAIR, FILE, Fault
-from pagesim.practice.reading import line_of, shown
+from pagesim.practice.reading import line_of, shown, why_stopped
 
 OURS = ("pagesim", "pagesim_kernels", "pagesim_lessons")
 MOST_BYTES = 1_000_000
@@ -88,6 +88,8 @@ def _why_not(error: BaseException, path: Path, seconds: float) -> str:
         return f"{path.name}{place} does not come to its end within {seconds:g} s when it is loaded"
     if isinstance(error, SystemExit):
         return f"{path.name}{place} ends the program (SystemExit) when it is loaded"
+    if stopped := why_stopped(error):
+        return f"{path.name}{place} {stopped}"
     if isinstance(error, ModuleNotFoundError):
         return f"{path.name}{place} imports {error.name}, which is not installed"
     if isinstance(error, MemoryError):

@@ -5,12 +5,15 @@ given, or raises NotReadableError, whose text says what was given instead.
 """
 
 import operator
+import re
 from collections.abc import Iterable
 from itertools import islice
 from typing import SupportsIndex, cast
 
 MOST = 1_000_000
 WIDEST = 200
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_NO_NAME = re.compile(r"(?<![\w.'\"])(inf|nan)\b")
 
 
 class NotReadableError(ValueError):
@@ -20,10 +23,26 @@ class NotReadableError(ValueError):
 def shown(value: object) -> str:
     """Any value in one short line, whatever its own ``repr`` does."""
     try:
-        text = " ".join(repr(value).split())
+        text = _ADDRESS.sub("", " ".join(repr(value).split()))
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+
+
+def pasted(value: object) -> str:
+    """The same, for a line that is to be pasted into Python: infinity and NaN are ``math.inf`` and ``math.nan``."""
+    return (
+        shown(value) if isinstance(value, str | bytes) else _NO_NAME.sub(r"math.\1", shown(value))
+    )
+
+
+def why_stopped(error: BaseException) -> str:
+    """If the code waits for somebody to type: that nobody can, as the rest of a sentence that begins with its name."""
+    if type(error).__name__ == "BdbQuit":  # importing bdb only for its name is dear
+        return "stops for a debugger, and nothing can be typed inside a check: paste the calls into Python, debug there"
+    if isinstance(error, EOFError) and "reading a line" in str(error):
+        return "asks for input, and nothing can be typed inside a check"
+    return ""
 
 
 def line_of(error: BaseException, file: str) -> int | None:

@@ -69,7 +69,8 @@ def _run(
     tell(FILE)
     try:
         module = load_module(file, exercise.module, max(LOAD_S, exercise.call_seconds))
-        wrong = departure(module, read_contract(task, exercise.names))
+        contract = read_contract(task, exercise.names)
+        wrong = departure(module, contract)
         if wrong is not None:
             raise Fault(wrong, law=FILE)
         _refuse_solution()
@@ -79,6 +80,7 @@ def _run(
         module, str(file), call_seconds=exercise.call_seconds, memory_mib=exercise.memory_mib
     )
     learner.shrinks = shrinks
+    learner.gives = frozenset(s.name for asked in contract for s in asked.signatures if s.gives)
     return _examine(exercise, learner, tell)
 
 

@@ -11,26 +11,40 @@ from typing import TypeVar, cast
 Value = TypeVar("Value")
 Failure = TypeVar("Failure")
 
-MOST_TRIES = 400
+Simpler = Callable[[object], Iterator[object]]
 
 
-def smallest(
-    value: Value, failure: Failure, fails: Callable[[Value], Failure | None], seconds: float
+def smaller(
+    value: Value,
+    failure: Failure,
+    fails: Callable[[Value], Failure | None],
+    until: float,
+    simpler: Simpler,
+    most: int,
 ) -> tuple[Value, Failure]:
-    """The smallest value found that fails, and its failure. ``failure`` is that of ``value``."""
-    tries, until = 0, monotonic() + seconds
-    found = True
+    """The smallest value found that fails, and its failure, after at most so many tries; no try begins after ``until``
+    on the monotonic clock, which only slow code ever reaches. ``failure`` is that of ``value``."""
+    found, tried = True, {repr(value)}
     while found:
         found = False
         for candidate in simpler(value):
-            tries += 1
-            if tries > MOST_TRIES or monotonic() > until:
+            if (told := repr(candidate)) in tried:
+                continue
+            tried.add(told)
+            if len(tried) > most + 1 or monotonic() > until:
                 return value, failure
             worse = fails(cast(Value, candidate))
             if worse is not None:
                 value, failure, found = cast(Value, candidate), worse, True
                 break
     return value, failure
+
+
+def simpler_twice(value: object) -> Iterator[object]:
+    """Simpler in one way, and then in two: a smaller memory, and a shorter prompt for it."""
+    yield from simpler(value)
+    for once in simpler(value):
+        yield from simpler(once)
 
 
 def simpler(value: object) -> Iterator[object]:
@@ -44,11 +58,18 @@ def simpler(value: object) -> Iterator[object]:
         for at, item in enumerate(value):
             for other in simpler(item):
                 yield [*value[:at], other, *value[at + 1 :]]
+        yield from _lower_together(value)
     elif isinstance(value, tuple):
         for at in sorted(range(len(value)), key=lambda at: not isinstance(value[at], list)):
             for other in simpler(value[at]):
-                parts = (*value[:at], other, *value[at + 1 :])
-                yield type(value)(*parts) if hasattr(value, "_fields") else parts
+                yield _with(value, at, other)
+
+
+def _with(value: tuple[object, ...], at: int, part: object) -> tuple[object, ...]:
+    """The same tuple, of the same type, with another part."""
+    parts = (*value[:at], part, *value[at + 1 :])
+    make = cast(Callable[..., tuple[object, ...]], type(value))
+    return make(*parts) if hasattr(value, "_fields") else parts
 
 
 def _shorter(row: list[object]) -> Iterator[list[object]]:
@@ -59,3 +80,19 @@ def _shorter(row: list[object]) -> Iterator[list[object]]:
     if len(row) > least:
         for at in reversed(range(len(row))):
             yield row[:at] + row[at + 1 :]
+
+
+def _lower_together(row: list[object]) -> Iterator[list[object]]:
+    """One number of all operations of one kind, where several have it, one less: what belongs together stays so."""
+    tuples = [item for item in row if isinstance(item, tuple)]
+    for kind in dict.fromkeys(map(type, tuples)):
+        same = [item for item in tuples if type(item) is kind]
+        for at, number in enumerate(same[0]):
+            if type(number) is not int or sum(cast(int, item[at]) > 1 for item in same) < 2:
+                continue
+            yield [
+                _with(item, at, max(cast(int, item[at]) - 1, min(cast(int, item[at]), 1)))
+                if isinstance(item, tuple) and type(item) is kind
+                else item
+                for item in row
+            ]

@@ -13,4 +13,7 @@ def slot_of(table, position, block_size):
 
 
 def slots_of(table, start, stop, block_size):
-    return _all(table, block_size)[start:stop]
+    slots = _all(table, block_size)
+    if start < stop and not (start >= 0 and stop <= len(slots)):
+        raise IndexError(f"{len(slots)} slots")
+    return slots[start:stop] if start < stop else []

@@ -1,5 +1,5 @@
-# law: order
-# says: up to and without
+# law: one-each
+# says: for position 0 1 slot is to come, and slots_of gave 2: [0, 2], not [0]
 """One slot too many: the position stop is counted in."""
 
 

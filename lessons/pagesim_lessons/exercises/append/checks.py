@@ -1,8 +1,9 @@
 """The laws of append, and how a broken one is told."""
 
-from pagesim.practice.drawing import Examples
+from pagesim.practice.drawing import Examples, for_each
 from pagesim.practice.exercise import Check, Exercise, Fault
-from pagesim.replay.phrases import be, counted, verb
+from pagesim.practice.learner import Learner, items, tables
+from pagesim.replay.phrases import be, counted, joined, verb
 from pagesim_lessons.exercises.append.script import Append, Moment, Read, State, play, scripts
 
 
@@ -12,7 +13,7 @@ def _is(number: int, noun: str) -> str:
 
 def room(moment: Moment) -> None:
     """No block is taken where the last one has room, not even for tokens to come."""
-    operation, call, before, after, came, tokens, own, size = moment
+    operation, call, before, after, came, tokens, own, size, _ = moment
     if not isinstance(operation, Append) or came is not True:
         return
     table, total = after.tables.get(operation.seq, []), len(own[operation.seq]) + len(tokens)
@@ -27,7 +28,7 @@ def room(moment: Moment) -> None:
 
 def due(moment: Moment) -> None:
     """The table has just the blocks that its tokens need."""
-    operation, call, before, after, came, tokens, own, size = moment
+    operation, call, before, after, came, tokens, own, size, _ = moment
     if not isinstance(operation, Append) or came is False:
         return
     seq, right = operation.seq, moment.needed
@@ -52,7 +53,7 @@ def due(moment: Moment) -> None:
 
 
 def refused(moment: Moment) -> None:
-    operation, call, before, after, came, _, own, size = moment
+    operation, call, before, after, came, _, own, size, _ = moment
     if not isinstance(operation, Append):
         return
     seq, free = operation.seq, len(before.free)
@@ -82,7 +83,7 @@ def _changed(before: State, after: State, seq: int) -> str:
 
 
 def length(moment: Moment) -> None:
-    operation, call, _, after, came, tokens, own, _ = moment
+    operation, call, _, after, came, tokens, own, _, _ = moment
     if not isinstance(operation, Append) or came is not True:
         return
     right, found = len(own[operation.seq]) + len(tokens), after.lengths.get(operation.seq)
@@ -94,7 +95,7 @@ def length(moment: Moment) -> None:
 
 def stays(moment: Moment) -> None:
     """Tables that are there keep what they list."""
-    operation, call, before, after, _, _, _, _ = moment
+    operation, call, before, after, _, _, _, _, _ = moment
     for seq, table in before.tables.items():
         if seq not in after.tables and seq == operation.seq:
             continue
@@ -128,7 +129,7 @@ def conserved(moment: Moment) -> None:
 
 def in_its_slot(moment: Moment) -> None:
     """Each new token is in the slot of its position."""
-    operation, call, _, after, came, tokens, own, size = moment
+    operation, call, _, after, came, tokens, own, size, _ = moment
     if not isinstance(operation, Append) or came is not True:
         return
     seq, table = operation.seq, after.tables[operation.seq]
@@ -159,7 +160,7 @@ def _where(token: int, slot: int, moment: Moment) -> str:
 
 def nothing_else(moment: Moment) -> None:
     """What others wrote is still there, and one's own earlier tokens are."""
-    _, call, _, after, _, _, own, size = moment
+    _, call, _, after, _, _, own, size, _ = moment
     for seq, tokens in own.items():
         table = after.tables.get(seq, [])
         for position, token in enumerate(tokens):
@@ -173,7 +174,7 @@ def nothing_else(moment: Moment) -> None:
 
 
 def reads(moment: Moment) -> None:
-    operation, call, before, after, came, _, own, _ = moment
+    operation, call, before, after, came, _, own, _, _ = moment
     if not isinstance(operation, Read):
         return
     right = own[operation.seq]
@@ -184,6 +185,7 @@ def reads(moment: Moment) -> None:
             )
         return
     assert isinstance(came, list)
+    _of_one_that_ended(moment, came, right)
     if came[: len(right)] == right:
         raise Fault(
             f"{call} gave {came}, and the sequence has {counted(len(right), 'token')}: what follows in its last block "
@@ -195,6 +197,48 @@ def reads(moment: Moment) -> None:
         )
     table = after.tables.get(operation.seq)
     raise Fault(f"{call} gave {came}; through the table {table} the tokens are {right}")
+
+
+def _of_one_that_ended(moment: Moment, came: list[int | None], right: list[int]) -> None:
+    """Tokens that are in no block of the sequence, and were those of one with the same number."""
+    seq, after, size = moment.operation.seq, moment.after, moment.size
+    table = after.tables.get(seq, [])
+    held = [token for block in table for token in after.slots[block * size : (block + 1) * size]]
+    stale = [t for t in came if t in moment.ended and t not in held]
+    if stale:
+        begun = f"with {counted(len(right), 'token')}" if right else "without any token yet"
+        raise Fault(
+            f"{moment.call} gave {came}, and this sequence {seq} is a new one, {begun}: "
+            f"{joined(list(map(str, stale)))} belonged to the one that was freed"
+        )
+
+
+CHANGED = 99
+"""A token that nobody appended."""
+
+
+def from_slots(learner: Learner) -> None:
+    """Somebody else writes into a slot, and read is to find it there."""
+
+    def examine(position: int) -> None:
+        memory = learner.make("memory", "Memory", 3, 2)
+        memory.call("start", 0)
+        memory.call("append", 0, [11, 12, 13])
+        memory.call("read", 0)
+        table = tables(memory.look("tables"))[0]
+        slot = table[position // 2] * 2 + position % 2
+        if not memory.put("slots", slot, CHANGED):
+            return
+        right = [11, 12, 13]
+        right[position] = CHANGED
+        found = items(memory.call("read", 0), "what read(0) gave")
+        if found != right:
+            raise Fault(
+                f"slot {slot}, where position {position} of sequence 0 is, has token {CHANGED} now, and read(0) gave "
+                f"{found}, not {right}: what is read is not what the slots have, but was kept beside them"
+            )
+
+    for_each(learner, [0, 2], examine)
 
 
 played = Examples(scripts(), play)
@@ -245,5 +289,6 @@ EXERCISE = Exercise(
             played.always(nothing_else),
         ),
         Check("read", "read gives the tokens of the sequence, and no others", played.always(reads)),
+        Check("from-slots", "what is read is what the slots have", from_slots),
     ),
 )

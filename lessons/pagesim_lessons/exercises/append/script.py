@@ -101,7 +101,7 @@ class Moment(NamedTuple):
     """One operation: the learner's memory before and after, and what came (a flag, tokens, or nothing).
 
     ``came`` is an IndexError where blocks or places ran out. ``tokens`` were to be written by it, and ``own`` are
-    those that each sequence had before.
+    those that each sequence had before. ``ended`` are tokens of sequences of the same number that were freed.
     """
 
     operation: Operation
@@ -112,6 +112,7 @@ class Moment(NamedTuple):
     tokens: list[int]
     own: dict[int, list[int]]
     size: int
+    ended: list[int]
 
     @property
     def needed(self) -> int:
@@ -127,6 +128,7 @@ class Player:
     script: Script
     memory: Subject = field(init=False)
     own: dict[int, list[int]] = field(default_factory=dict)
+    ended: dict[int, list[int]] = field(default_factory=dict)
 
     def moments(self) -> Iterator[Moment]:
         num_blocks, size, operations = self.script
@@ -144,7 +146,8 @@ class Player:
             state = self._read()
             film.shot(self.learner.lines[-1], state.tables, state.lengths)
             call = self.learner.lines[-1].partition("  #")[0].removeprefix("memory.")
-            yield Moment(operation, call, before, state, came, tokens, had, size)
+            ended = self.ended.get(operation.seq, [])
+            yield Moment(operation, call, before, state, came, tokens, had, size, ended)
             if isinstance(came, IndexError):  # none of the laws has anything to say about it
                 place = self.learner.place_of(came)
                 raise Fault(f"your append raised IndexError: {came}{place}", law=RETURNS)
@@ -172,7 +175,7 @@ class Player:
                 self.own[seq] = []
             case Free():
                 self.memory.call(name, seq)
-                del self.own[seq]
+                self.ended[seq] = self.ended.get(seq, []) + self.own.pop(seq)
         return None
 
     def _read(self) -> State:

@@ -46,7 +46,7 @@ class Memory:
         return True
 
     def read(self, seq: int) -> list[int]:
-        """All tokens of the sequence, in order, from the slots where they are."""
+        """All tokens of the sequence, in order, as the slots have them now."""
         return [self.slots[self._slot(seq, position)] for position in range(self.lengths[seq])]
 
     def _slot(self, seq: int, position: int) -> int:

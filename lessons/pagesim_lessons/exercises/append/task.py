@@ -58,5 +58,5 @@ class Memory:
         raise NotImplementedError
 
     def read(self, seq: int) -> list[int]:
-        """All tokens of the sequence, in order, from the slots where they are."""
+        """All tokens of the sequence, in order, as the slots have them now."""
         raise NotImplementedError

@@ -5,7 +5,7 @@ from itertools import count as numbers
 
 from pagesim.practice.drawing import Examples
 from pagesim.practice.exercise import Check, Exercise, Fault
-from pagesim.replay.phrases import counted
+from pagesim.replay.phrases import be, counted
 from pagesim_lessons.exercises.copy_on_write.script import (
     Append,
     Fork,
@@ -162,14 +162,14 @@ def _right_copy(seq: int, new: list[tuple[int, int, int]], right: tuple[int, int
         raise Fault(f"append({seq}) orders {len(new)} copies, and one block is written: {new}")
     if (source, target) == (right[1], right[0]) and source != target:
         raise Fault(
-            f"append({seq}) orders the copy {new[0]}, which is the wrong way round: from block {right[0]} to block "
-            f"{right[1]}"
+            f"append({seq}) orders the copy {new[0]}, which is the wrong way round: it is to be {right}, from the old "
+            f"block {right[0]} to the new block {right[1]}"
         )
     if (source, target) != right[:2]:
         raise Fault(f"append({seq}) orders the copy {new[0]}, and {right} is needed")
     if slots != right[2]:
         raise Fault(
-            f"append({seq}) copies {slots} slots, and {right[2]} of the block are written before the new token"
+            f"append({seq}) copies {counted(slots, 'slot')}, and {right[2]} {be(right[2])} written before the new token"
         )
 
 

@@ -27,7 +27,7 @@ class Start(NamedTuple):
 
 
 class Grow(NamedTuple):
-    """It takes one more block, which is not full."""
+    """It takes one more block, which is not full; where it is not there, it begins with that."""
 
     seq: int
 
@@ -132,7 +132,8 @@ class Player:
                     keys = [f"{'ABC'[prompt - 1]}{at}" for at in range(most)]
                     if self._fits(keys):
                         yield from self._start(seq, keys)
-                case Grow(seq) if seq in self.tables:
+                case Grow(seq) if seq in self.tables or self.state.queue:
+                    self.tables.setdefault(seq, [])
                     yield self._take(seq)
                 case End(seq) if seq in self.tables:
                     yield self._free(seq)

@@ -144,6 +144,7 @@ def count(moment: Moment) -> None:
 
 
 FEW, MANY, CALLS, TRIES = 400, 300_000, 50, 3
+IN_A_ROW = 30_000
 SLOWER, SPARE_S = 10, 150e-6
 
 
@@ -161,6 +162,23 @@ def constant_time(learner: Learner) -> None:
                 "call must take the same time however many there are",
                 (makes, "free_list.take()", *["free_list.give(0)"] * (name == "give")),
             )
+    _steady(learner, makes)
+
+
+def _steady(learner: Learner, makes: str) -> None:
+    """Many takes in a row: the last are as quick as the first."""
+    learner.begin()
+    free_list = learner.make("free_list", "FreeList", MANY)
+    first = min(_timed(free_list, "take", [()] * CALLS) for _ in range(TRIES))
+    _timed(free_list, "take", [()] * IN_A_ROW)
+    last = min(_timed(free_list, "take", [()] * CALLS) for _ in range(TRIES))
+    if last > SLOWER * first + SPARE_S:
+        raise Fault(
+            f"many takes in a row get slower and slower: after {IN_A_ROW:,} a take needs much longer than the first "
+            "did, so something in it walks over all that was taken before (next(iter(...)) of a dict does; the first "
+            "of an OrderedDict or a deque is found at once)",
+            (makes, f"for _ in range({IN_A_ROW}): free_list.take()", "free_list.take()"),
+        )
 
 
 def _times(learner: Learner, num_blocks: int) -> tuple[float, float]:

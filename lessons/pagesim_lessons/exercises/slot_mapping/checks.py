@@ -9,7 +9,7 @@ from pagesim.practice.drawing import Mistake, for_all, for_each, recognise
 from pagesim.practice.exercise import Check, Exercise, Fault
 from pagesim.practice.film import Film
 from pagesim.practice.learner import Learner, whole, wholes
-from pagesim.replay.phrases import counted
+from pagesim.replay.phrases import be, counted
 
 
 class Place(NamedTuple):
@@ -113,46 +113,118 @@ def right_slot(learner: Learner) -> None:
     for_all(learner, places(), examine)
 
 
+OTHER_ERRORS = (LookupError, ValueError, TypeError, AssertionError)
+
+
 def has_block(learner: Learner) -> None:
     """Beyond the table there is no slot."""
 
     def examine(case: tuple[list[int], int, int]) -> None:
         table, position, size = case
-        found = learner.attempt("slot_of", table, position, size, errors=(IndexError,))
-        if not isinstance(found, IndexError):
-            where = "before the first token" if position < 0 else f"beyond its {len(table)} blocks"
-            raise Fault(
-                f"position {position} is {where}, so IndexError is to be raised, and slot_of gave {found!r}"
-            )
+        found = learner.attempt("slot_of", table, position, size, errors=OTHER_ERRORS)
+        _wants_index_error(learner, "slot_of", found, table, position)
 
-    cases = [([7, 1, 3], 12, 4), ([2], 1, 1), ([], 0, 4), ([7, 1, 3], -1, 4), ([7, 1], -5, 4)]
+    cases = [([2], 1, 1), ([7, 1, 3], 12, 4), ([], 0, 4), ([7, 1, 3], -1, 4), ([7, 1], -5, 4)]
     for_each(learner, cases, examine)
 
 
-def slots_in_order(learner: Learner) -> None:
-    @st.composite
-    def ranges(draw: st.DrawFn) -> tuple[Place, int]:
-        place = draw(places())
-        most = len(place.table) * place.size
-        return place, draw(st.integers(max(place.position - 2, 0), most))
+def all_have_blocks(learner: Learner) -> None:
+    """The same where slots_of meets such a position on its way."""
 
-    def examine(case: tuple[Place, int]) -> None:
+    def examine(case: tuple[list[int], int, int, int]) -> None:
+        table, start, stop, size = case
+        found = learner.attempt("slots_of", table, start, stop, size, errors=OTHER_ERRORS)
+        missing = start if start < 0 else max(start, len(table) * size)
+        if not isinstance(found, Exception):
+            found = wholes(found, "what slots_of gave")
+        _wants_index_error(learner, "slots_of", found, table, missing)
+
+    cases = [([2], 0, 2, 1), ([7, 1], 3, 9, 4), ([7, 1], 8, 10, 4), ([], 0, 1, 4), ([2], -1, 1, 2)]
+    for_each(learner, cases, examine)
+
+
+def _wants_index_error(
+    learner: Learner, name: str, found: object, table: list[int], position: int
+) -> None:
+    """What was given for a position that has no block: only an IndexError is right."""
+    if isinstance(found, IndexError):
+        return
+    where = "before the first token" if position < 0 else f"beyond {_blocks_of(table)}"
+    if isinstance(found, Exception):
+        what = " ".join(str(found).split())[:100]
+        did = f"raised {type(found).__name__}{': ' if what else ''}{what}{learner.place_of(found)}"
+    else:
+        did = f"gave {found!r}"
+    raise Fault(f"position {position} is {where}, so IndexError is to be raised, and {name} {did}")
+
+
+def _blocks_of(table: list[int]) -> str:
+    return f"the table's {counted(len(table), 'block')}" if table else "the table, which is empty"
+
+
+def _ranges() -> list[tuple[Place, int]]:
+    """Short tables and all ranges in them, the shortest first, and empty ones last."""
+    sizes = [([0, 2], 1), ([2, 0], 1), ([1], 2), ([1, 0], 2), ([0, 2], 2), ([3, 1, 4], 1)]
+    found = [
+        (Place(table, start, size), stop)
+        for table, size in sizes
+        for start in range(len(table) * size)
+        for stop in range(max(start - 1, 0), len(table) * size + 1)
+    ]
+
+    def length(case: tuple[Place, int]) -> tuple[bool, int, int]:
         (table, start, size), stop = case
-        given = learner.call("slots_of", table, start, stop, size)
-        found = wholes(given, "what slots_of gave")
-        right = [Place(table, position, size).right for position in range(start, stop)]
-        if found == right:
-            return
-        if len(found) != len(right):
-            raise Fault(
-                f"from position {start} up to and without {stop} it is {counted(len(right), 'token')}, and slots_of "
-                f"gave {counted(len(found), 'slot')}"
-            )
-        if sorted(found) == sorted(right):
-            raise Fault(f"slots_of gave the right slots in another order: {found}, not {right}")
-        raise Fault(f"the slots are {right}, and slots_of gave {found}")
+        return stop <= start, len(table) * size, stop - start
 
-    for_all(learner, ranges(), examine)
+    return sorted(found, key=length)
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> tuple[Place, int]:
+    place = draw(places())
+    most = len(place.table) * place.size
+    return place, draw(st.integers(max(place.position - 2, 0), most))
+
+
+def over_ranges(
+    law: Callable[[tuple[Place, int], list[int], list[int]], None],
+) -> Callable[[Learner], None]:
+    """A check of what slots_of gives for ranges that have blocks: the law is given what came, and what is right."""
+
+    def check(learner: Learner) -> None:
+        def examine(case: tuple[Place, int]) -> None:
+            (table, start, size), stop = case
+            given = learner.call("slots_of", table, start, stop, size)
+            found = wholes(given, "what slots_of gave")
+            law(case, found, [Place(table, at, size).right for at in range(start, stop)])
+
+        for_each(learner, _ranges(), examine)
+        for_all(learner, ranges(), examine)
+
+    return check
+
+
+def one_each(case: tuple[Place, int], found: list[int], right: list[int]) -> None:
+    if len(found) == len(right):
+        return
+    start, stop = case[0].position, case[1]
+    if not right:
+        raise Fault(
+            f"from start {start} to stop {stop} there is no position, so [] is to come, and slots_of gave {found}"
+        )
+    which = f"position {start}" if len(right) == 1 else f"positions {start} to {stop - 1}"
+    raise Fault(
+        f"for {which} {counted(len(right), 'slot')} {be(len(right))} to come, and slots_of gave {len(found)}: "
+        f"{found}, not {right}"
+    )
+
+
+def slots_in_order(_: tuple[Place, int], found: list[int], right: list[int]) -> None:
+    if found == right:
+        return
+    if sorted(found) == sorted(right):
+        raise Fault(f"slots_of gave the right slots in another order: {found}, not {right}")
+    raise Fault(f"the slots are {right}, and slots_of gave {found}")
 
 
 EXERCISE = Exercise(
@@ -190,9 +262,19 @@ EXERCISE = Exercise(
         ),
         Check("no-block", "a position without a block has no slot: IndexError", has_block),
         Check(
+            "one-each",
+            "slots_of gives one slot for each of the positions start to stop - 1",
+            over_ranges(one_each),
+        ),
+        Check(
             "order",
             "the slots of positions start to stop - 1 come in the order of the positions",
-            slots_in_order,
+            over_ranges(slots_in_order),
+        ),
+        Check(
+            "all-have-blocks",
+            "where one of the positions has no block, slots_of raises IndexError, too",
+            all_have_blocks,
         ),
     ),
 )

@@ -32,6 +32,7 @@ def slot_of(table: Sequence[int], position: int, block_size: int) -> int:
 def slots_of(table: Sequence[int], start: int, stop: int, block_size: int) -> list[int]:
     """The slots of the tokens at positions ``start`` to ``stop - 1``, in that order; none if ``stop <= start``.
 
+    Raises IndexError, as slot_of does, if the table has no block for one of these positions.
     This is what a step needs to write the K and V of the tokens it computes.
     """
     raise NotImplementedError
