@@ -128,7 +128,7 @@ def test_lists_ranges_and_other_names_mix():
 def test_every_option_of_run_is_there_and_has_the_same_default():
     ours, theirs = (inspect.signature(f).parameters for f in (sweep_command, run_command))
     assert set(ours) - set(theirs) == set(ONLY_HERE) - {"as_json"}
-    assert set(theirs) - set(ours) == {"log", "view"}
+    assert set(theirs) - set(ours) == {"log", "manager", "view"}
     for name in set(ours) & set(theirs):
         default = ours[name].default
         if name in AXES and default is not None:
