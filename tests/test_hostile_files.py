@@ -84,7 +84,16 @@ IN_A_CALL = {
         RETURNS,
         "your twice wants more memory than 128 MiB",
     ),
-    "input": ("input()", RETURNS, "your twice raised EOFError"),
+    "input": (
+        "input()",
+        RETURNS,
+        "your twice asks for input, and nothing can be typed inside a check (line 4)",
+    ),
+    "debugger": (
+        "breakpoint()",
+        RETURNS,
+        "your twice stops for a debugger, and nothing can be typed",
+    ),
     "closed ways out": ("os.closerange(0, 200)", RETURNS, "your code "),
     "large file": (
         "with open('x', 'wb', buffering=0) as file:\n    file.seek(70 << 20)\n    file.write(b'x')",
@@ -129,6 +138,16 @@ def test_what_a_call_does_is_told(tmp_path: Path, name: str) -> None:
     outcome = checked(tmp_path, within(body))
     assert not outcome.passed
     assert (outcome.law, words in outcome.sentence) == (law, True), outcome.sentence
+
+
+def test_what_ends_the_program_is_told_with_the_calls_that_led_there(tmp_path: Path) -> None:
+    for body in ("if number == 3: os._exit(0)", "if number == 3: os.kill(os.getpid(), 11)"):
+        outcome = checked(tmp_path, within(body))
+        assert outcome.sentence.endswith("while doubled was checked, in the last of these calls")
+        assert outcome.operations == ("twice(3)",)
+    once = within("if not os.path.exists(MARK): open(MARK, 'w').close(); os._exit(0)")
+    outcome = checked(tmp_path, once.replace("MARK", repr(str(tmp_path / "mark"))))
+    assert outcome.operations == (), "it does not happen again"
 
 
 WHEN_LOADED = {

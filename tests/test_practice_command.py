@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pagesim.cli import practice_tasks
 from pagesim.cli.main import app
 from pagesim.core.errors import InputError
-from pagesim.practice.records import read_records
+from pagesim.practice.records import MARK, digest_of, read_records
 from pagesim.replay.log import read_log
 
 
@@ -284,7 +284,66 @@ def test_where_nothing_can_be_kept_it_is_checked_all_the_same(mine, monkeypatch)
     (mine / "twice.py").write_text(RIGHT)
     said = run("check", "twice")
     assert "progress is not kept" in " ".join(said.split())
-    assert "progress cannot be kept" in refused("hint")
+    said = run("hint")
+    assert "first of all" in said
+    assert "progress is not kept" in said
+    assert "the next hint will be the same one" in said
+    said = run("solution", "copy", "--give-up")
+    assert "class Memory:" in said
+    assert "progress is not kept" in said
+
+
+def test_where_no_log_can_be_kept_it_is_told_all_the_same(mine):
+    (mine / "copy_on_write.py").write_text(attempt("copy_on_write", "wrong_copy_reversed"))
+    (mine / "logs").write_text("a file")
+    said = " ".join(run("check", "copy", code=1).split())
+    assert "the wrong way round" in said
+    assert "the log is not kept: " in said
+    assert "another file" not in said, "there is no option for it"
+
+
+def test_passed_before_and_broken_since_still_counts(mine):
+    (mine / "twice.py").write_text(RIGHT)
+    run("check", "twice")
+    (mine / "twice.py").write_text(WRONG)
+    run("check", "twice", code=1)
+    said = run("list")
+    assert re.search(r"! +1 +twice .* passed before, not now", said)
+    assert "1 of 2 exercises passed, 1 of which does not pass now" in said
+    assert "copy-on-write" in run("next"), "what was never passed comes first"
+    (mine / "copy_on_write.py").write_text(attempt("copy_on_write", "right_counter"))
+    assert re.search(r"next +twice, in twice.py", run("check"))
+
+
+def test_a_task_that_has_changed_since_it_was_given_is_said_to_be_older(mine, monkeypatch):
+    assert "older" not in run("init", ".")
+    given = json.loads((mine / MARK).read_text())
+    given["given"] = {name: digest_of(mine / f"{name}.py") for name in ("twice", "cube")}
+    (mine / MARK).write_text(json.dumps(given))
+    assert "older" not in run("init", ".")
+    for name in ("twice", "cube"):
+        (mine / f"{name}.py").write_text("# as it was last year\n")
+        given["given"][name] = digest_of(mine / f"{name}.py")
+    (mine / MARK).write_text(json.dumps(given))
+    said = run("init", ".")
+    assert "twice.py is an older version; `pagesim practice reset twice` gives the new one." in said
+    assert "not begun, older version" in run("list")
+    assert "twice.py is an older version" in " ".join(run("next").split())
+    (mine / "twice.py").write_text(WRONG)
+    assert "twice.py was begun in an older version" in run("init", ".")
+    run("reset", "twice")
+    assert "twice.py" not in run("init", ".")
+    assert (mine / "twice.py").read_text() == few_tasks()[0].text()
+
+
+def test_minus_infinity_can_be_pasted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("online_softmax.py").write_text(attempt("online_softmax", "wrong_masked_gives_nan"))
+    lines = run("check", "online_softmax.py", code=1).splitlines()
+    first = lines.index("import math")
+    calls = lines[first : lines.index("", first)]
+    assert "attention.add([-math.inf], [[5.0]])" in calls
+    subprocess.run([sys.executable, "-c", "\n".join(calls)], check=True)
 
 
 def test_watch_needs_a_terminal(mine):

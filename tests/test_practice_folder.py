@@ -81,6 +81,10 @@ def test_states_follow_the_file(folder: PracticeFolder) -> None:
     assert state() is State.PASSED
     folder.file_of(TWICE).write_text(RIGHT + "# tidied\n")
     assert state() is State.CHANGED
+    solve(folder, WRONG, FAILED)
+    assert state() is State.FAILS
+    folder.reset(TWICE)
+    assert state() is State.UNTOUCHED
     folder.file_of(TWICE).unlink()
     assert state() is State.GONE
     assert folder.standing(CUBE).state is State.LACKS

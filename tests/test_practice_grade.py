@@ -211,6 +211,20 @@ def test_what_is_said_besides_the_rows_is_on_standard_error() -> None:
     assert [path.name for path in Path().iterdir() if path.suffix != ""] == ["grades.csv"]
 
 
+def test_without_a_file_for_the_rows_each_student_has_a_line() -> None:
+    put("class/anna/twice.py")
+    put("class/anna/copy_on_write.py", attempt("copy_on_write", "wrong_copy_reversed"))
+    put("class/bob [red]/twice.py", WRONG)
+    said = [" ".join(line.split()) for line in run("class").stdout.splitlines()]
+    assert said == [
+        "student passed broken",
+        "anna 1 of 3 copy-on-write (copy), 1 missing",
+        "bob [red] 0 of 3 twice (doubled), 2 missing",
+        "",
+    ]
+    assert json.loads(run("class", "--json").stdout)[0]["student"] == "anna"
+
+
 def test_programs_get_it_as_json() -> None:
     put("class/ann/twice.py")
     put("class/ann/copy_on_write.py", attempt("copy_on_write", "wrong_never_copies"))

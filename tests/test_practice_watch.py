@@ -103,7 +103,6 @@ def test_a_file_that_goes_and_comes_again(begin: Begin, mine: Path) -> None:
     terminal = begin()
     terminal.output = ""
     (mine / "twice.py").unlink()
-    terminal.type("c")
     shows(terminal, "twice.py is gone; pagesim practice reset twice writes it anew")
     (mine / "twice.py").write_text(RIGHT)
     shows(terminal, "These laws are kept")

@@ -49,6 +49,7 @@ def init(
     """Make a folder with a file for each exercise. In one that is there, only missing files are written."""
     from shlex import quote
 
+    from pagesim.cli.practice_output import older_lines
     from pagesim.cli.practice_readme import readme
     from pagesim.cli.practice_tasks import all_tasks
     from pagesim.practice.folder import make_folder
@@ -64,6 +65,8 @@ def init(
             typer.echo(f"New: {', '.join(made.new)}. All else is as it was.")
     else:
         typer.echo(f"{folder} has everything already; nothing was changed.")
+    for line in older_lines(made.older):
+        typer.echo(line)
     if folder.resolve() != Path.cwd():
         typer.echo(f"Go there:    cd {quote(str(folder))}")
     typer.echo("Then begin:  pagesim practice next")
@@ -136,11 +139,13 @@ def hint(
             raise InputError(
                 f"{task.name} is not passed yet; without --all, `{command('hint', task.name)}` gives the next hint"
             )
-        shown, new = NUM_HINTS, NUM_HINTS
+        shown, new, warning = NUM_HINTS, NUM_HINTS, ""
     else:
-        shown = place.note_hint(task).hints
-        new = shown - record.hints
+        noted, warning = place.note_hint(task)
+        shown, new = noted.hints, noted.hints - record.hints
     print_parts(make_console(), hint_parts(task, shown, new))
+    if warning:
+        typer.echo(f"{warning}, and the next hint will be the same one", err=True)
 
 
 @app.command()
@@ -275,7 +280,8 @@ def solution(
                 f"{task.name} is not passed yet, and its solution is shown afterwards; "
                 f"`{command('hint', task.name)}` helps, and --give-up shows it all the same"
             )
-        place.note_gave_up(task)
+        if warning := place.note_gave_up(task):
+            typer.echo(warning, err=True)
     typer.echo(task.solution(), nl=False)
 
 

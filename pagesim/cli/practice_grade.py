@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 256
 MOST_STRAYS = 5
+MOST_BROKEN = 4
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """A spreadsheet takes a cell that begins so for a formula."""
 STDOUT = "-"
@@ -44,9 +45,10 @@ def grade(
 ) -> None:
     """For teachers: check the files of a whole class.
 
-    One row for each student and exercise, also where there is no file. Whatever a file does, the others are judged;
-    Ctrl-C writes what is done. The code runs in processes with limits of time and memory, but as you: it can read and
-    write what you can. Use an account or a container without anything of value.
+    A line for each student; with --csv or --json a row for each student and exercise, also where there is no file.
+    Whatever a file does, the others are judged; Ctrl-C writes what is done. The code runs in processes with limits of
+    time and memory, but as you: it can read and write what you can. Use an account or a container without anything of
+    value.
     """
     from pagesim.cli.practice_tasks import all_tasks, task_called
     from pagesim.core.errors import InputError
@@ -69,6 +71,8 @@ def grade(
             _grade(found.submissions, default_jobs() if jobs is None else jobs, rows)
         finally:
             _write(rows, file, as_json=as_json)
+            if csv is None and not as_json:
+                _show_students(rows)
             _summarise(rows, len(found.submissions), found.strays)
 
 
@@ -134,6 +138,43 @@ def cell(text: str) -> str:
 
     shown = clean(text, "utf-8")
     return f"'{shown}" if text.startswith(DANGEROUS) else shown
+
+
+def _show_students(rows: "Sequence[Row]") -> None:
+    """On standard output, where no rows are written: a line for each student."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from pagesim.views.console import make_console
+    from pagesim.views.glyphs import clean
+
+    console = make_console()
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(*(Text(head, "dim") for head in ("student", "passed", "broken")))
+    for student in dict.fromkeys(row.student for row in rows):
+        judged = [row for row in rows if row.student == student and row.passed is not None]
+        table.add_row(
+            Text(clean(student, console.encoding), "bold"),
+            f"{sum(row.passed is True for row in judged)} of {len(judged)}",
+            _broken_of(judged),
+        )
+    console.print(table)
+    console.print()
+
+
+def _broken_of(rows: "Sequence[Row]") -> str:
+    """Which of a student's exercises are broken, with the law, and how many there are no files of."""
+    from pagesim.practice.grading import MISSING
+
+    broken = [
+        f"{row.exercise} ({row.law})" for row in rows if not row.passed and row.law != MISSING
+    ]
+    missing = sum(row.law == MISSING for row in rows)
+    more = [f"{len(broken) - MOST_BROKEN} more"] if len(broken) > MOST_BROKEN else []
+    return ", ".join([*broken[:MOST_BROKEN], *more, *[f"{missing} missing"] * bool(missing)])
 
 
 def _summarise(rows: "Sequence[Row]", total: int, strays: "Sequence[Path]") -> None:

@@ -32,6 +32,7 @@ MOST_CALLS, MOST_PRINTED, MOST_WIDE = 60, 12, 500
 MARKS = {
     State.PASSED: "+",
     State.CHANGED: "+",
+    State.FAILS: "!",
     State.BEGUN: "*",
     State.UNTOUCHED: " ",
     State.GONE: "!",
@@ -80,7 +81,7 @@ def list_parts(standings: Sequence[Standing]) -> "Iterator[RenderableType]":
     table.add_row(*(Text(head, style="dim") for head in heads))
     for standing in standings:
         exercise = standing.task.exercise
-        style = GOOD if standing.state in SOLVED else ""
+        style = GOOD if standing.state in (State.PASSED, State.CHANGED) else ""
         table.add_row(
             Text(MARKS[standing.state], style),
             str(standing.task.number),
@@ -100,14 +101,28 @@ def state_in_words(standing: Standing) -> str:
         words += ", solution seen"
     elif standing.record.hints and standing.state not in SOLVED:
         words += f", {counted(standing.record.hints, 'hint')}"
+    if standing.older and standing.state not in (State.PASSED, State.CHANGED):
+        words += ", older version"
     return words
 
 
 def summary(standings: Sequence[Standing]) -> str:
-    passed = sum(standing.state in SOLVED for standing in standings)
-    lacking = sum(standing.state is State.LACKS for standing in standings)
+    states = [standing.state for standing in standings]
+    passed, lacking = sum(state in SOLVED for state in states), states.count(State.LACKS)
     words = f"{passed} of {counted(len(standings) - lacking, 'exercise')} passed"
+    if fails := states.count(State.FAILS):
+        words += f", {fails} of which {'does' if fails == 1 else 'do'} not pass now"
     return f"{words}; {lacking} cannot be checked here" if lacking else words
+
+
+def older_lines(older: Sequence[Standing]) -> Iterator[str]:
+    """Of files that an older pagesim wrote: that there is a new one, and how to get it."""
+    for standing in older:
+        task, reset = standing.task, command("reset", standing.task.name)
+        if standing.state is State.UNTOUCHED:
+            yield f"{task.file_name} is an older version; `{reset}` gives the new one."
+        elif standing.state not in (State.PASSED, State.CHANGED):
+            yield f"{task.file_name} was begun in an older version; `{reset}` gives the new one, and keeps yours."
 
 
 # -- what to do --------------------------------------------------------------------------------------------
@@ -127,6 +142,7 @@ def next_parts(standing: Standing | None, file: Path | None) -> "Iterator[Render
     else:
         writes = still_to_write(_text_of(file))
         rows.append(("write", Text(", ".join(writes) or "it is begun: check it")))
+    rows += [("older", Text(line)) for line in older_lines([standing] if standing.older else [])]
     rows += [
         ("about", Text(f"pagesim learn {exercise.lesson}", COMMAND)),
         ("check", Text(f"{command('check')}, or {command('watch')} while you write", COMMAND)),

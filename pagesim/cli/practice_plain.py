@@ -12,6 +12,7 @@ def plain_standing(standing: Standing) -> dict[str, object]:
         "title": exercise.title,
         "lesson": exercise.lesson,
         "state": standing.state.name.lower(),
+        "older": standing.older,
         "passed": record.passed,
         "hints": record.hints,
         "checks": record.checks,

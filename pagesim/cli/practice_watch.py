@@ -43,7 +43,7 @@ class Watch:
         self._console = make_console()
         self._keys = Keys()
         self._stamps = self._look()
-        self._unsettled: dict[str, Stamp] = {}
+        self._unsettled: dict[str, Stamp | None] = {}
 
     def run(self) -> None:
         """Until somebody quits."""
@@ -71,22 +71,19 @@ class Watch:
 
     # -- what was saved ----------------------------------------------------------------------------------
 
-    def _look(self) -> dict[str, Stamp]:
-        """The stamps of all files that are there."""
-        stamps: dict[str, Stamp] = {}
-        for task in self._tasks:
-            stamp = _stamp(self._folder.file_of(task))
-            if stamp is not None:
-                stamps[task.name] = stamp
-        return stamps
+    def _look(self) -> dict[str, Stamp | None]:
+        """The stamps of all files; ``None``: it is not there."""
+        return {task.name: _stamp(self._folder.file_of(task)) for task in self._tasks}
 
     def _saved(self) -> Task | None:
-        """A file that has changed since it was last checked, and no more since we last looked: it is whole."""
+        """A file that has changed since it was last checked, and no more since we last looked: it is whole. The one
+        that is shown may be gone, too, for longer than an editor needs to write it anew."""
         for task in self._tasks:
             stamp = _stamp(self._folder.file_of(task))
-            if stamp is None or stamp == self._stamps.get(task.name):
+            gone = stamp is None and task is not self._task
+            if gone or stamp == self._stamps.get(task.name):
                 self._unsettled.pop(task.name, None)
-            elif self._unsettled.get(task.name) == stamp:
+            elif task.name in self._unsettled and self._unsettled[task.name] == stamp:
                 del self._unsettled[task.name]
                 self._stamps[task.name] = stamp
                 return task
@@ -100,12 +97,12 @@ class Watch:
         task, file = self._task, self._folder.file_of(self._task)
         self._console.clear()
         stamp = _stamp(file)
+        self._stamps[task.name] = stamp
         if stamp is None:
             self._say(f"{file.name} is gone; {command('reset', task.name)} writes it anew")
         elif task.lacks():
             self._say(lacking(task))
         else:
-            self._stamps[task.name] = stamp
             with self._console.status(f"checking {task.name}"):
                 checked = check_task(task, file, self._folder)
             if checked.outcome.skipped:
@@ -130,9 +127,11 @@ class Watch:
 
     def _hint(self) -> None:
         before = self._folder.standing(self._task).record.hints
-        shown = self._folder.note_hint(self._task).hints
+        noted, warning = self._folder.note_hint(self._task)
         self._console.print()
-        print_parts(self._console, hint_parts(self._task, shown, shown - before))
+        print_parts(self._console, hint_parts(self._task, noted.hints, noted.hints - before))
+        if warning:
+            self._say(warning)
         self._show_keys()
 
     def _list(self) -> None:

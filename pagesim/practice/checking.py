@@ -37,7 +37,7 @@ def check_task(
     written = None
     try:
         written = write_log(folder.log_of(task) if folder and own else log, task, outcome)
-    except (InputError, OSError) as error:
+    except InputError as error:
         warnings.append(f"the log is not kept: {error}")
     if folder is not None and own and (warning := folder.note_check(task, outcome, digest)):
         warnings.append(warning)

@@ -22,6 +22,7 @@ from pagesim.practice.running import missing, run_file
 
 Say = Callable[[dict[str, object]], None]
 CPU_SPARE_S = 10
+MOST_CALLS = 60
 
 
 def main() -> None:
@@ -76,8 +77,9 @@ def _do(job: dict[str, object], say: Say) -> None:
     say({"ready": True})
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    tell_calls = (lambda lines: say({"calls": lines[-MOST_CALLS:]})) if job.get("calls") else None
     for file in files:
-        found = absent or run_file(exercise, task, file, lambda law: say({"law": law}))
+        found = absent or run_file(exercise, task, file, lambda law: say({"law": law}), tell_calls)
         _answer(found, say)
 
 

@@ -1,6 +1,7 @@
 """What a learner has done in a folder of exercises, kept in one small JSON file in that folder.
 
-A damaged file is set aside and begun anew. Knows nothing about what the exercises are.
+Beside it stands the digest of each file as it was given; a later pagesim may give another. A damaged
+file is set aside and begun anew. Knows nothing about what the exercises are.
 """
 
 import hashlib
@@ -67,23 +68,42 @@ def read_records(folder: Path) -> dict[str, Record]:
     return {str(name): _record(plain) for name, plain in found.items()}
 
 
+def read_given(folder: Path) -> dict[str, str]:
+    """The digests of the files when they were given, by exercise, as far as they can be read."""
+    found = _read(folder / MARK).get("given")
+    if not isinstance(found, dict):
+        return {}
+    return {str(name): digest for name, digest in found.items() if isinstance(digest, str)}
+
+
+def note_given(folder: Path, digests: dict[str, str]) -> None:
+    """These files have just been written as they are given. Raises OSError."""
+    with _locked(folder):
+        write_mark(folder, _exercises(folder), read_given(folder) | digests)
+
+
 def update_record(folder: Path, name: str, change: Callable[[Record], Record]) -> Record:
     """Change what is known of one exercise, as one act, and leave the others as they are. Raises OSError."""
     with _locked(folder):
-        path = folder / MARK
-        everything = _read(path)
-        if not everything and path.exists() and path.read_bytes().strip():
-            path.replace(path.with_name(f"{MARK}.damaged"))
-        exercises = everything.get("exercises")
-        kept = dict(exercises) if isinstance(exercises, dict) else {}
+        kept = _exercises(folder)
         record = change(_record(kept.get(name)))
-        write_mark(folder, kept | {name: asdict(record)})
+        write_mark(folder, kept | {name: asdict(record)}, read_given(folder))
         return record
 
 
-def write_mark(folder: Path, exercises: dict[str, object]) -> None:
+def _exercises(folder: Path) -> dict[str, object]:
+    """All that is known of the exercises, as it stands in the file. A damaged one is set aside. Raises OSError."""
+    path = folder / MARK
+    everything = _read(path)
+    if not everything and path.exists() and path.read_bytes().strip():
+        path.replace(path.with_name(f"{MARK}.damaged"))
+    exercises = everything.get("exercises")
+    return dict(exercises) if isinstance(exercises, dict) else {}
+
+
+def write_mark(folder: Path, exercises: dict[str, object], given: dict[str, str]) -> None:
     """Write the file, whole or not at all. Raises OSError."""
-    everything = {"format": FORMAT, "exercises": exercises}
+    everything = {"format": FORMAT, "exercises": exercises, "given": given}
     fresh = folder / f"{MARK}.new"
     fresh.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n", "utf-8")
     fresh.replace(folder / MARK)

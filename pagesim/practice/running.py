@@ -20,6 +20,8 @@ from pagesim.practice.untouched import changed, parts_of
 
 Tell = Callable[[str], None]
 """Called with each law before it is examined."""
+TellCalls = Callable[[list[str]], None]
+"""Called with the calls of an example before each of them is made."""
 LOAD_S = 5.0
 
 
@@ -36,14 +38,16 @@ def missing(exercise: Exercise) -> Outcome | None:
     )
 
 
-def run_file(exercise: Exercise, task: Path, file: Path, tell: Tell) -> Outcome:
+def run_file(
+    exercise: Exercise, task: Path, file: Path, tell: Tell, tell_calls: TellCalls | None = None
+) -> Outcome:
     """Load the file and examine every law. A file that passes must not have made the checks pass anything."""
     before, path = set(sys.modules), list(sys.path)
     checks = {check.run.__module__ for check in exercise.checks}
     parts = parts_of(*checks)
     sys.path.append(str(file.parent))
     try:
-        found = _run(exercise, task, file, tell)
+        found = _run(exercise, task, file, tell, tell_calls)
         if found.passed and (touched := changed(parts, *checks)):
             return _unfair(f"the file changes the checks: {touched} is not what it was")
         if found.passed and _run(exercise, task, task, lambda _: None, shrinks=False).passed:
@@ -64,7 +68,13 @@ def _unfair(sentence: str) -> Outcome:
 
 
 def _run(
-    exercise: Exercise, task: Path, file: Path, tell: Tell, *, shrinks: bool = True
+    exercise: Exercise,
+    task: Path,
+    file: Path,
+    tell: Tell,
+    tell_calls: TellCalls | None = None,
+    *,
+    shrinks: bool = True,
 ) -> Outcome:
     tell(FILE)
     try:
@@ -80,6 +90,7 @@ def _run(
         module, str(file), call_seconds=exercise.call_seconds, memory_mib=exercise.memory_mib
     )
     learner.shrinks = shrinks
+    learner.tell = tell_calls
     learner.gives = frozenset(s.name for asked in contract for s in asked.signatures if s.gives)
     return _examine(exercise, learner, tell)
 

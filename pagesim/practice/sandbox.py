@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import IO
+from typing import IO, cast
 
 from pagesim.practice.exercise import FILE, RETURNS, Exercise
 from pagesim.practice.outcome import Outcome, from_plain
@@ -90,15 +90,38 @@ def check_files(
             running.one_more(child),
         ):
             outcomes += child.outcomes(exercise, len(left))
+        if child.lost_in_call and not running.ended:
+            file = left[len(outcomes) - len(files) - 1]
+            outcomes[-1] = _with_calls(outcomes[-1], exercise, checks, file, running)
     return outcomes
 
 
+def _with_calls(
+    lost: Outcome, exercise: Exercise, checks: str, file: str, running: Running
+) -> Outcome:
+    """What is told of a process that was lost, with the calls that led there, if it is lost once more: each is now
+    told before it is made."""
+    job = {"checks": checks, "files": [file], "calls": True}
+    with (
+        TemporaryDirectory(prefix="pagesim-", ignore_cleanup_errors=True) as folder,
+        started(CHILD, job, folder) as child,
+        running.one_more(child),
+    ):
+        again = list(child.outcomes(exercise, 1))
+    if not child.lost_in_call or not child.calls or again[0].sentence != lost.sentence:
+        return lost
+    sentence = f"{lost.sentence}, in the last of these calls"
+    return replace(lost, sentence=sentence, operations=tuple(child.calls))
+
+
 class Child:
-    """The process, and what it has said so far."""
+    """The process, and what it has said so far. ``lost_in_call``: it ended by itself in the midst of a check."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", secret: str) -> None:
         self._process = process
         self._secret = secret
+        self.calls: list[str] = []
+        self.lost_in_call = False
         self._said: queue.Queue[dict[str, object] | None] = queue.Queue()
         self._output = bytearray()
         assert process.stdout is not None
@@ -122,11 +145,14 @@ class Child:
                 if not in_time and not ready:  # not the learner's fault
                     yield Outcome(passed=False, skipped=True, sentence=why)
                     return
+                self.lost_in_call = in_time and law != FILE
                 lost = Outcome(passed=False, law=RETURNS, sentence=_during(why, law))
                 yield replace(lost, output=self.output(), seconds=monotonic() - started)
                 return
             if "law" in said:
                 law = str(said["law"])
+            elif "calls" in said:
+                self.calls = [str(call) for call in cast("list[object]", said["calls"])]
             elif "ready" in said:
                 ready, started = True, monotonic()
                 deadline = started + exercise.seconds
