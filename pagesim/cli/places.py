@@ -81,9 +81,11 @@ class OpenRun:
     def moment(self) -> "Moment":
         """What there is to show where the cursor is."""
         from pagesim.replay.explain import explainer
+        from pagesim.replay.logged_fault import logged_fault
         from pagesim.views.frame import moment_at
 
-        return moment_at(self.cursor, self.title, explainer(self.log.header), self.held())
+        explain, fault = explainer(self.log.header), logged_fault(self.log)
+        return moment_at(self.cursor, self.title, explain, self.held(), fault)
 
     def held(self) -> "array[int]":
         """Slots held in each step of the whole run."""

@@ -3,9 +3,12 @@
 Knows nothing about what the viewer shows.
 """
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pagesim.replay.log import RunLog
 
 
 def view(
@@ -46,7 +49,7 @@ def view(
     start = None if first.step is None else f"{first.step}"
     start = start if first.event is None else f"e{first.event}"
     if start is None:
-        start = _opens_at(read[0].header)
+        start = _opens_at(read[0])
     if start is not None:
         place_typed(runs[0], start)  # is there such a place? else nothing is started
     notes = [warning for log in read for warning in log.warnings]
@@ -54,7 +57,12 @@ def view(
     raise typer.Exit(run_in_terminal(ViewerApp(runs, encoding=encoding, start=start, notes=notes)))
 
 
-def _opens_at(header: dict[str, object]) -> str | None:
+def _opens_at(log: "RunLog") -> str | None:
     """Where the log itself says it is to be opened: one that shows a fault is, where that is found."""
-    place = header.get("opens_at")
-    return f"e{place}" if isinstance(place, int) and place >= 0 else None
+    from pagesim.replay.logged_fault import logged_fault
+
+    place = log.header.get("opens_at")
+    if isinstance(place, int) and place >= 0:
+        return f"e{place}"
+    fault = logged_fault(log)
+    return None if fault is None else f"e{fault.place}"

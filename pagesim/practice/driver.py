@@ -318,8 +318,10 @@ class Driver:
         parent = self.held.get(op.parent)
         if self.manager.can_share:
             written = 1 if parent is None else parent.written
-            if not written and op.child not in self.held:
-                return False  # there is nothing to share yet
+            if not written:
+                if op.child not in self.held:
+                    return False  # there is nothing to share yet
+                written = 1  # it is to be refused
         else:
             if parent is None or op.child in self.held:
                 return False

@@ -11,6 +11,7 @@ from pagesim.practice.reading import NotReadableError, read_whole, read_wholes
 Table = list[int] | range
 MOST_SHOTS = 500
 MOST_LISTED = 10_000
+PAIRS = ("written", "forks", "waiting", "prompts")
 
 
 class Shot(NamedTuple):
@@ -18,7 +19,8 @@ class Shot(NamedTuple):
 
     ``tables`` and ``written`` (tokens whose K and V are there) by sequence; a contiguous run is a range. ``forks``
     maps a child that has just begun to its parent. ``copies`` are (source, target, slots). ``findable`` blocks can
-    be found by their content; ``None``: this memory has no cache. ``waiting`` sequences by their length.
+    be found by their content; ``None``: this memory has no cache. ``waiting`` sequences by their length. ``prompts``
+    are the lengths that sequences began with, where they are known: what is more are outputs.
     ``grower`` is the sequence that made others wait, and the length it grows to.
     """
 
@@ -31,6 +33,7 @@ class Shot(NamedTuple):
     waiting: dict[int, int]
     grower: tuple[int, int] | None
     remarks: list[str]
+    prompts: dict[int, int]
 
 
 class Film:
@@ -53,6 +56,7 @@ class Film:
         findable: object = None,
         waiting: Mapping[int, int] | None = None,
         grower: tuple[int, int] | None = None,
+        prompts: Mapping[int, int] | None = None,
     ) -> None:
         """Keep what there is now. ``tables``, ``written``, ``counts`` (the learner's own reference counts, by block)
         and ``findable`` may come from the learner as they are; ``written`` ``None``: all that is held is full."""
@@ -71,6 +75,7 @@ class Film:
                 dict(waiting or {}),
                 grower,
                 remarks,
+                dict(prompts or {}),
             )
         )
         if counts is not None:
@@ -153,7 +158,7 @@ class Film:
                 [seq, {"range": [t.start, t.stop]} if isinstance(t, range) else t]
                 for seq, t in shot.tables.items()
             ]
-            for name in ("written", "forks", "waiting"):
+            for name in PAIRS:
                 plain[name] = list(map(list, cast("dict[int, int]", plain[name]).items()))
             shots.append(plain)
         return {"num_blocks": self.num_blocks, "block_size": self.block_size, "shots": shots}
@@ -177,10 +182,7 @@ def _entry(counts: object, block: int) -> object:
 
 
 def _shot(plain: Mapping[str, object]) -> Shot:
-    pairs = {
-        name: dict(cast("list[tuple[int, int]]", plain[name]))
-        for name in ("written", "forks", "waiting")
-    }
+    pairs = {name: dict(cast("list[tuple[int, int]]", plain[name])) for name in PAIRS}
     tables: dict[int, Table] = {}
     for seq, table in cast("list[tuple[int, dict[str, list[int]] | list[int]]]", plain["tables"]):
         tables[seq] = range(*table["range"]) if isinstance(table, dict) else table
@@ -196,4 +198,5 @@ def _shot(plain: Mapping[str, object]) -> Shot:
         pairs["waiting"],
         None if grower is None else (grower[0], grower[1]),
         [str(remark) for remark in cast("list[object]", plain["remarks"])],
+        pairs["prompts"],
     )

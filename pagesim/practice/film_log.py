@@ -15,6 +15,7 @@ from pagesim.replay.run_state import RunState
 
 STEP_NS = 1_000_000
 FREED = "it was freed"
+MOST_NOTES = 3
 Told = ev.Event | UnknownEvent
 
 
@@ -29,13 +30,25 @@ def write_film(
     geometry = Geometry(film.num_blocks, film.block_size)
     lost = [last_line] if film.shots and film.shots[-1].line != last_line else []
     events = film_events(film, [*lost, sentence])
-    header = log_header(
-        geometry, title=title, law=law, sentence=sentence, opens_at=len(events), allocator="yours"
-    )
+    facts = {"title": title, "law": law, "sentence": sentence, "opens_at": len(events)}
+    facts |= _where_broken(film, events, last_line if lost else "")
+    header = log_header(geometry, **facts, allocator="yours")
     with LogWriter(path, header) as log:
         for event in events:
             log.apply(event)
     return len(events)
+
+
+def _where_broken(film: Film, events: Sequence[Told], lost_line: str) -> dict[str, object]:
+    """From which event on the law is broken: the last call; and what the last picture does not show."""
+    line = lost_line or (film.shots[-1].line if film.shots else "")
+    places = [place for place, event in enumerate(events, start=1) if event == remark(line)]
+    notes = film.shots[-1].remarks if film.shots and not lost_line else []
+    rest = [f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else []
+    return {
+        "broken_at": places[-1] if places else len(events),
+        "notes": [*notes[:MOST_NOTES], *rest],
+    }
 
 
 def film_events(film: Film, closing: Sequence[str]) -> list[Told]:
@@ -55,12 +68,14 @@ class _Teller:
     def __init__(self, film: Film) -> None:
         self.events: list[Told] = []
         self._state = RunState(Geometry(film.num_blocks, film.block_size))
+        self._prompts: dict[int, int] = {}
         self._longest: dict[int, int] = {}
         for shot in film.shots:
             for seq, tokens in (*shot.written.items(), *shot.waiting.items()):
                 self._longest[seq] = max(self._longest.get(seq, 1), tokens)
 
     def tell(self, number: int, shot: Shot) -> None:
+        self._prompts = shot.prompts
         self._sampled(shot)
         self.events.append(remark(shot.line))
         self._leave(shot)
@@ -106,8 +121,9 @@ class _Teller:
 
     def _submit(self, seq: int, tokens: int) -> None:
         if seq not in self._state.sequences:
-            more = max(self._longest.get(seq, tokens) - tokens, 1)
-            self._emit(ev.RequestSubmitted(seq, f"seq{seq}", 0, max(tokens, 1), more, 0))
+            prompt = max(self._prompts.get(seq, tokens), 1)
+            more = max(self._longest.get(seq, prompt) - prompt, 1)
+            self._emit(ev.RequestSubmitted(seq, f"seq{seq}", 0, prompt, more, 0))
 
     def _release(self, seq: int) -> None:
         table, counts = self._state.sequences[seq].table, self._state.ref_counts
@@ -142,22 +158,25 @@ class _Teller:
     def _begin(self, seq: int, shot: Shot, table: Table, tokens: int) -> None:
         parent = self._state.sequences.get(shot.forks.get(seq, seq))
         resumed = int(seq in self._state.sequences)
-        self._submit(seq, tokens)
         if parent is not None and parent.seq != seq:
+            self._submit(seq, tokens - parent.outputs)  # which are the child's own, too
             self._emit(ev.SequenceForked(parent.seq, seq, tokens))
             self._append(seq, table)
             return
+        self._submit(seq, tokens)
         found = 0
         if shot.findable is not None:
             cached = self._state.cached
             while found < len(table) and table[found] in cached:
                 found += 1
+        length = max(tokens, self._state.sequences[seq].tokens)
         cached_tokens = min(found * self._state.geometry.block_size, max(tokens - 1, 0))
-        if found:  # the sentence about shared blocks says: found in the cache
+        is_all_new = not any(map(self._is_there, table))
+        if found or is_all_new:  # the sentence about shared blocks says: found in the cache
             self._append(seq, table)
-            self._emit(ev.SequenceAdmitted(seq, tokens, cached_tokens, resumed))
+            self._emit(ev.SequenceAdmitted(seq, length, cached_tokens, resumed))
         else:
-            self._emit(ev.SequenceAdmitted(seq, tokens, 0, resumed))
+            self._emit(ev.SequenceAdmitted(seq, length, 0, resumed))
             self._append(seq, table)
 
     def _overlaps(self, seq: int, run: range) -> bool:
@@ -182,6 +201,10 @@ class _Teller:
 
     def _again(self, seq: int, table: Table, tokens: int) -> None:
         """Tell any other change: the table goes, and the new one comes."""
+        known = self._state.sequences[seq].table
+        if not isinstance(known, range) and not isinstance(table, range):
+            told = f"the table of seq{seq} went from {known} to {table}"
+            self.events.append(remark(f"{told}: shown as given back and taken anew"))
         self._release(seq)
         length = self._state.sequences[seq].tokens
         self._emit(ev.SequenceAdmitted(seq, length, tokens, 1))

@@ -104,7 +104,7 @@ class FullManager:
         call = f"fork({parent}, {child}, {num_tokens})"
         answer = self._attempt("fork", parent, child, num_tokens)
         if answer is None:
-            self.book.refused(f"{call} returned None", self._tables(), self.usage().free)
+            self.book.refused(f"{call} returned None", self.tables_now(), self.usage().free)
             return None
         fork = self._typed(call, answer, ForkGrant)
         self._granted(call, fork.child)
@@ -150,7 +150,7 @@ class FullManager:
 
     def _granted(self, call: str, answer: object) -> Grant | None:
         if answer is None:
-            self.book.refused(f"{call} returned None", self._tables(), self.usage().free)
+            self.book.refused(f"{call} returned None", self.tables_now(), self.usage().free)
             return None
         grant = self._typed(call, answer, Grant)
         self._whole(f"writable of {call}", grant.writable)
@@ -182,7 +182,7 @@ class FullManager:
         call = f"{method}({', '.join(map(repr, (unit, *more)))})"
         answer = self._attempt(method, unit, *more)
         if answer is None:
-            self.book.refused(f"{call} returned None", self._tables(), self.usage().free)
+            self.book.refused(f"{call} returned None", self.tables_now(), self.usage().free)
             return None
         grant = self._typed(call, answer, SwapGrant)
         for copy in grant.copies:
@@ -196,16 +196,17 @@ class FullManager:
     def _listed(self, method: str, *args: object) -> Sequence[BlockId]:
         answer = self._attempt(method, *args)
         blocks = self._blocks(f"{method}({args[0]}, ...)", answer)
-        self.book.unmoved(f"{method}({args[0]}, ...)", self._tables())
+        self.book.unmoved(f"{method}({args[0]}, ...)", self.tables_now())
         return blocks
 
     def _done(self, call: str, seqs: Sequence[SeqId], shared: Sequence[BlockId] = ()) -> None:
-        tables = self._tables()
+        tables = self.tables_now()
         changed = {seq: tables.get(seq) for seq in seqs}
         self.book.done(call, changed, self.usage().free, shared)
         self.book.unmoved(call, {s: t for s, t in tables.items() if s not in changed})
 
-    def _tables(self) -> dict[SeqId, Table]:
+    def tables_now(self) -> dict[SeqId, Table]:
+        """What the learner's code says now, right or wrong."""
         return {seq: tuple(self.table(seq)) for seq in self._live}
 
     def _check_told(self, call: str, seq: SeqId, told: Sequence[BlockId]) -> None:

@@ -1,4 +1,5 @@
-"""Examines a learner's block manager: drawn rows of operations, then whole runs, and every law after each.
+"""Examines a learner's block manager: drawn rows of operations, then whole runs, and every law after each. Last come
+rows in which some operations make no sense: such a fault is not to hide others.
 
 Meant for a process that can be lost: the class is loaded and run here. Knows nothing about pipes or limits.
 """
@@ -22,6 +23,7 @@ from pagesim.core.errors import InputError, LawBrokenError
 from pagesim.core.laws import check_same_log
 from pagesim.core.memory import KVCacheManager
 from pagesim.core.recorded import Recorded
+from pagesim.core.types import BlockId, SeqId
 from pagesim.practice.drawing import Drawn, not_again
 from pagesim.practice.driver import LONGEST, Driver
 from pagesim.practice.exercise import Fault
@@ -35,12 +37,14 @@ from pagesim.practice.operations import Extend, Free, Operation
 from pagesim.practice.outcome import Outcome
 from pagesim.practice.rows import WEIGHTS, operations, paged_sizes
 from pagesim.practice.simple_manager import SimpleManager
-from pagesim.practice.smaller import simpler_rows, simpler_workloads, smaller
+from pagesim.practice.smaller import Example, simpler_rows, simpler_workloads, smaller
 from pagesim.practice.whole_runs import CheckedRun, Moment, Workload, workloads
 
 VARIABLE = "m"
 CALL_S = 1.0
 RUNS_FOR_ROWS = 4  # one whole run for so many rows
+SENSELESS_FOR_ROWS = 4  # in one of so many rows some operations make no sense
+NONSENSE = 3  # as likely there as to begin a sequence
 SIMPLE_KINDS = ("rest", "start", "compute", "free", "extend", "write", "all", "nonsense")
 RUNS_FOR_TWINS = 5  # one of so many runs is done twice, and must be the same
 SLOW_CALL_S = 0.05  # while an example with an endless call is made smaller
@@ -90,6 +94,7 @@ class _Grader:
         self._job = job
         self._met = Met("", forks=False)  # not known yet
         self._tried = Tried()
+        self._memory: SimpleManager | FullManager | None = None  # the one that is played
 
     def run(self, tell: Callable[[str], None]) -> ManagerReport:
         report = ManagerReport(self._job.class_name)
@@ -102,14 +107,19 @@ class _Grader:
             }
             missing = tuple([name for name, there in lacks.items() if not there])
             report = replace(report, contract=self._met.contract, lacks=missing)
-            rows = operations(self._kinds(memory))
+            kinds = self._kinds(memory)
+            rows = st.tuples(paged_sizes, operations(kinds))
             examples = self._job.examples
-            self._for_all(st.tuples(paged_sizes, rows), self._play_row, simpler_rows, examples)
+            senseless = examples // SENSELESS_FOR_ROWS
+            self._for_all(rows, self._play_sensible, simpler_rows, examples - senseless)
             tell("whole runs")
             drawn = workloads(
                 can_share=memory.can_share, can_cache=memory.can_cache, can_swap=memory.can_swap
             )
             self._for_all(drawn, self._play_run, simpler_workloads, -(-examples // RUNS_FOR_ROWS))
+            tell("operations that make no sense")
+            rows = st.tuples(paged_sizes, operations(kinds, nonsense=NONSENSE))
+            self._for_all(rows, self._play_any, simpler_rows, senseless)
         except Fault as fault:
             fault = self._learner.complete(fault)
             outcome = Outcome(
@@ -161,7 +171,22 @@ class _Grader:
         learner.call_seconds = CALL_S
         found = fault_of(small) or fault_of(example)
         self._tried = tried
-        raise found or not_again(seen)
+        raise self._blamed(found, small) if found else not_again(seen)
+
+    def _blamed(self, fault: Fault, example: Drawn) -> Fault:
+        """The same fault; or, if it is not one without a call that was to be refused, that call's."""
+        doubtful = getattr(self._memory, "doubtful", [])
+        if not doubtful or not isinstance(example, tuple):
+            return fault
+        tried = self._tried
+        innocent = self._fault_of(self._play_sensible)(example) is not None
+        self._tried = tried
+        if innocent:
+            return fault
+        sentence = f"{doubtful[-1]}, and it changed something: {fault.sentence}"
+        blamed = Fault(sentence, law="none-changes-nothing")
+        blamed.operations, blamed.film = fault.operations, fault.film
+        return blamed
 
     def _fault_of(self, play: Callable[[Drawn], None]) -> Callable[[Drawn], Fault | None]:
         def fault_of(example: Drawn) -> Fault | None:
@@ -179,10 +204,18 @@ class _Grader:
         subject = self._learner.make(VARIABLE, self._job.class_name, num_blocks, block_size)
         return self._adapted(subject, num_blocks, block_size)
 
-    def _adapted(self, subject: Subject, num_blocks: int, block_size: int) -> KVCacheManager:
+    def _adapted(
+        self, subject: Subject, num_blocks: int, block_size: int
+    ) -> SimpleManager | FullManager:
+        self._memory = None
         if self._met.contract == FULL:
-            return FullManager(subject)
-        return SimpleManager(subject, num_blocks, block_size, forks=self._met.forks, thorough=True)
+            self._memory = FullManager(subject)
+        else:
+            forks = self._met.forks
+            self._memory = SimpleManager(
+                subject, num_blocks, block_size, forks=forks, thorough=True
+            )
+        return self._memory
 
     @contextmanager
     def _laws(self) -> Iterator[None]:
@@ -205,7 +238,14 @@ class _Grader:
 
     # -- rows of operations --------------------------------------------------------------------------------
 
-    def _play_row(self, example: tuple[tuple[int, int], list[Operation]]) -> None:
+    def _play_sensible(self, example: Example) -> None:
+        """What makes no sense where it stands is left out."""
+        self._play_row(example, sensible=True)
+
+    def _play_any(self, example: Example) -> None:
+        self._play_row(example, sensible=False)
+
+    def _play_row(self, example: Example, *, sensible: bool) -> None:
         size, row = example
         self._count(rows=1)
         memory = self._made(*size)
@@ -213,7 +253,8 @@ class _Grader:
         told: list[ev.Event] = []
         driver = Driver(Recorded(memory, told.append), self._longest(memory))
         for operation in row:
-            self._perform(driver, operation, film, told)
+            if not sensible or driver.error_for(operation) is None:
+                self._perform(driver, operation, film, told)
         for seq in list(driver.held):
             self._perform(driver, Free(seq), film, told)
         driver.check_empty()
@@ -227,12 +268,26 @@ class _Grader:
                 return  # no engine asks a memory that reserves for more than the longest
         lines, told[:] = len(self._learner.lines), []
         self._count(operations=1)
+        went_wrong = True
         try:
             driver.perform(operation)
+            went_wrong = False
         finally:
             called = self._learner.lines[lines:]
             line = "; ".join(map(_without_defaults, called)) or f"# {operation}"
-            _shot(film, driver, line, told)
+            _shot(film, driver, line, told, self._tables(as_they_are=went_wrong))
+
+    def _tables(self, *, as_they_are: bool) -> dict[SeqId, list[BlockId]]:
+        """For a picture: by the book, and where something went wrong, as the learner's code says now."""
+        memory, lines = self._memory, list(self._learner.lines)
+        if memory is None:
+            return {}
+        tables = dict(memory.book.tables)
+        if as_they_are:
+            with suppress(LawBrokenError, Fault):
+                tables = memory.tables_now()
+            self._learner.lines[:] = lines
+        return {seq: list(table) for seq, table in tables.items()}
 
     # -- whole runs ----------------------------------------------------------------------------------------
 
@@ -255,6 +310,7 @@ class _Grader:
                 forks=moment.forks,
                 copies=moment.copies,
                 waiting=moment.waiting,
+                prompts=moment.prompts,
             )
 
         run = CheckedRun(workload, memory, watch)
@@ -320,15 +376,19 @@ def _film(memory: KVCacheManager) -> Film:
     return Film(memory.geometry.num_blocks_in_all, memory.geometry.block_size)
 
 
-def _shot(film: Film, driver: Driver, line: str, told: Sequence[ev.Event]) -> None:
-    """What the memory is now, as far as its own words went through the adapter."""
-    memory = driver.manager.memory if isinstance(driver.manager, Recorded) else driver.manager
-    book = getattr(memory, "book", None)
-    tables = {} if book is None else {seq: list(table) for seq, table in book.tables.items()}
+def _shot(
+    film: Film,
+    driver: Driver,
+    line: str,
+    told: Sequence[ev.Event],
+    tables: dict[SeqId, list[BlockId]],
+) -> None:
+    """What the memory is now."""
     film.shot(
         line,
         tables,
         {seq: held.written for seq, held in driver.held.items()},
         forks={e.child: e.parent for e in told if isinstance(e, ev.SequenceForked)},
         copies=[(e.source, e.target, e.slots) for e in told if isinstance(e, ev.BlockCopied)],
+        prompts={seq: len(held.content.prompt) for seq, held in driver.held.items()},
     )

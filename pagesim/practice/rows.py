@@ -56,10 +56,13 @@ arenas = st.integers(1, 64)
 
 
 def operations(
-    kinds: tuple[str, ...] = tuple(WEIGHTS), max_size: int = 40
+    kinds: tuple[str, ...] = tuple(WEIGHTS),
+    max_size: int = 40,
+    nonsense: int = WEIGHTS["nonsense"],
 ) -> SearchStrategy[list[Operation]]:
-    """Rows of operations of these kinds (keys of ``WEIGHTS``)."""
-    weighted = [kind for kind in WEIGHTS if kind in kinds for _ in range(WEIGHTS[kind])]
+    """Rows of operations of these kinds (keys of ``WEIGHTS``). ``nonsense`` is how often such come that make none."""
+    weights = {**WEIGHTS, "nonsense": nonsense}
+    weighted = [kind for kind in weights if kind in kinds for _ in range(weights[kind])]
     return _rows(st.lists(st.sampled_from(weighted), min_size=12, max_size=max_size))
 
 

@@ -12,6 +12,8 @@ The simple contract, for blocks of B tokens; position p of a sequence is in bloc
     table(seq)                    its blocks, in order
     fork(parent, child, num_tokens)   optional: child shares the blocks of the parent's first num_tokens tokens
 
+``append`` may be called for a position whose slot is there already: then no block is needed.
+
 The adapter does what the contract leaves out (admission, looking ahead) by arithmetic, and is strict about what
 comes back: each call is compared with the ``BlockBook``. Knows nothing about who calls.
 """
@@ -51,6 +53,8 @@ class SimpleManager:
     """Meets ``KVCacheManager``. Without ``fork`` it copies where others share: ``can_share`` says which.
 
     ``thorough``: every table is looked at after every call, not only that of the call's own sequence.
+    ``doubtful`` are calls that were to be refused, and came back as if nothing were wrong, though nothing that can be
+    seen has changed.
     """
 
     can_cache = False
@@ -70,6 +74,7 @@ class SimpleManager:
         self.book = BlockBook(self.geometry, counts_all=True)
         self._own = own
         self._thorough = thorough
+        self.doubtful: list[str] = []
         self._room: dict[SeqId, int] = {}  # tokens that there is room for, and may be written
         free = self._free_now()
         if free != num_blocks:
@@ -235,9 +240,8 @@ class SimpleManager:
         if copy is None and not self._flag(call, answer, " or (old, new)"):
             self.book.refused(said, self._seen(), self._free_now())
             if needed <= free:
-                broken(
-                    "contract", f"{said}; it needs {plural(needed, 'block')} and {free} are free"
-                )
+                needs = f"it needs {plural(needed, 'block')} and {free} are free"
+                broken("contract", f"{said}; {needs if needed else 'its slot was there already'}")
             return None
         table = self._read(seq)
         self._book(call, {seq: table})
@@ -272,12 +276,13 @@ class SimpleManager:
                 f"{said}, and table({seq}) went from {list(before)} to {list(table)}: what is written stays where "
                 "it is",
             )
-        length = max(place + 1, len(before))
+        length, there = max(place + 1, len(before)), place < len(before)
         if len(table) != length:
             broken(
                 "contract",
                 f"{said}, and table({seq}) has {plural(len(table), 'block')}; position {position} is in block number "
-                f"{position} // {block_size} = {place}, so {length} are needed",
+                f"{position} // {block_size} = {place}, so {length} {'is' if length == 1 else 'are'} needed"
+                + (": its slot was there already" if there else ""),
             )
         if copy is not None and not self.book.holders(copy.source):
             broken(
@@ -303,6 +308,11 @@ class SimpleManager:
         if len(pair) != 2:
             broken("contract", f"{said}; return True, False or (old, new), two blocks")
         place, offset = divmod(position, self.geometry.block_size)
+        if place < len(before) and pair[1] == before[place] != pair[0]:
+            broken(
+                "contract",
+                f"{said}, the wrong way round: return (old, new), here ({pair[1]}, {pair[0]})",
+            )
         if place >= len(before) or pair[0] != before[place]:
             listed = f"block {before[place]}" if place < len(before) else "no block yet"
             broken("contract", f"{said}; the table has {listed} at position {position}")
@@ -337,12 +347,13 @@ class SimpleManager:
         """A call that makes no sense: it may raise or say False, and changes nothing."""
         answer = self._own.attempt(method, *args, errors=ANY_ERROR)
         seq = args[0] if method != "fork" or args[0] not in self._room else args[1]
-        holds = "holds blocks" if seq in self._room else "holds nothing"
-        self.book.refused(
-            f"{call} was called where sequence {seq} {holds}", self._seen(), self._free_now()
-        )
+        holds = "holds blocks already" if seq in self._room else "holds nothing"
+        refusal = f"{call} is to be refused, as sequence {seq} {holds}"
+        self.book.refused(refusal, self._seen(), self._free_now())
         if answer is True or isinstance(answer, tuple | list):
-            broken("contract", f"{call} returned {shown(answer)} where sequence {seq} {holds}")
+            broken("contract", f"{refusal}, and it returned {shown(answer)}")
+        if answer is None:
+            self.doubtful.append(refusal)
 
     def _flag(self, call: str, answer: object, more: str = "") -> bool:
         try:
@@ -368,9 +379,13 @@ class SimpleManager:
                 "contract", f"table({seq}) returned {shown(found)}; return a list of block numbers"
             )
 
+    def tables_now(self) -> dict[SeqId, Table]:
+        """What the learner's code says now, right or wrong, for a picture of it."""
+        return {seq: self._read(seq) for seq in self._room}
+
     def _seen(self) -> dict[SeqId, Table]:
         """The tables as they are now, if all are looked at."""
-        return {seq: self._read(seq) for seq in self._room} if self._thorough else {}
+        return self.tables_now() if self._thorough else {}
 
     def _book(
         self, call: str, changed: dict[SeqId, Table | None], shared: Sequence[BlockId] = ()

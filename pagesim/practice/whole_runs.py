@@ -94,6 +94,7 @@ class Moment:
     copies: Sequence[Copy]
     forks: Mapping[SeqId, SeqId]
     waiting: Mapping[SeqId, int]
+    prompts: Mapping[SeqId, int]
 
 
 Watch = Callable[[Moment], None]
@@ -170,6 +171,7 @@ class CheckedRun:
                 tuple(plan.copies),
                 dict(self._forks),
                 {view.seq: view.tokens for view in told if view.status == "waiting"},
+                {view.seq: view.prompt_tokens for view in told},
             )
         )
 

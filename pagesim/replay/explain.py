@@ -13,7 +13,7 @@ from pagesim.replay import explain_memory as memory
 from pagesim.replay import explain_requests as requests
 from pagesim.replay import explain_swap as swap
 from pagesim.replay import reasons
-from pagesim.replay.log import REMARK, UnknownEvent
+from pagesim.replay.log import LAW_BROKEN, REMARK, UnknownEvent
 from pagesim.replay.phrases import be, counted, duration, joined, one_line, some_of, verb
 from pagesim.replay.reasons import name_of, unit, view_of
 from pagesim.replay.run_state import RunState
@@ -94,7 +94,7 @@ def _word(words: Sequence[str], token: int) -> str:
 def headline(event: ev.Event | UnknownEvent) -> str:
     """The event's kind in one to three words, for lists."""
     kind = kind_of(event)
-    return LABELS.get(kind) or one_line(kind)
+    return LABELS.get(kind) or ("law broken" if kind == LAW_BROKEN else one_line(kind))
 
 
 def is_between_steps(event: ev.Event | UnknownEvent, before: RunState) -> bool:
@@ -188,6 +188,8 @@ def _ended(event: ev.RunEnded, before: RunState) -> str:
 def _unknown(event: UnknownEvent, _: RunState) -> str:
     if event.kind == REMARK and event.fields:
         return str(event.fields[0])
+    if event.kind == LAW_BROKEN and len(event.fields) == 2:
+        return f"{event.fields[0]} is broken: {event.fields[1]}"
     fields = counted(len(event.fields), "field")
     return f"{event.kind}: a kind of event that this pagesim does not know, with {fields}"
 

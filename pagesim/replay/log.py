@@ -56,8 +56,16 @@ REMARK = "remark"
 """A kind of line that no run writes: a text about what happens there, by whoever made the log. It changes nothing."""
 
 
+LAW_BROKEN = "law_broken"
+"""The last line of a run that broke a law: which, and how. It changes nothing."""
+
+
 def remark(text: str) -> UnknownEvent:
     return UnknownEvent(REMARK, (text,))
+
+
+def law_broken(law: str, sentence: str) -> UnknownEvent:
+    return UnknownEvent(LAW_BROKEN, (law, sentence))
 
 
 class LoggedEvents(Sequence["ev.Event | UnknownEvent"]):

@@ -17,13 +17,12 @@ from pagesim.views.block_tables import BlockTables
 from pagesim.views.event_list import EventList
 from pagesim.views.figures import counted, format_duration
 from pagesim.views.glyphs import ASCII, clean, glyphs_of
-from pagesim.views.marks import cut, marks_of
+from pagesim.views.marks import BROKEN_STYLE, broken_line, cut, marks_of
 from pagesim.views.queues import Queues
 from pagesim.views.sparkline import Occupancy
 from pagesim.views.step_map import StepMap
 
 Picture = Callable[[ViewedRun, int, int], RenderableType]
-BAD_STYLE = "bold reverse"
 BEGIN = "The run has not begun. l goes to the first event, j to the first step; ? lists all keys."
 
 
@@ -113,17 +112,24 @@ def sentence(run: ViewedRun, width: int, height: int) -> RenderableType:
 
 
 def laws(run: ViewedRun, width: int, _: int) -> RenderableType:
-    """Which laws hold here, in words and signs."""
+    """Which laws hold here, in words and signs; in a log that was written to show a broken one, that one."""
 
     def make(options: ConsoleOptions) -> Text:
         ascii_only = glyphs_of(options) is ASCII
-        good, bad = ("+", "!") if ascii_only else ("✓", "✗")
+        good, bad = ("+", "x") if ascii_only else ("✓", "✗")
+        told = run.moment().broken
+        if told:  # the tables alone may look right
+            line = broken_line(told, options)
+            line.truncate(options.max_width, overflow="ellipsis")
+            return line
         verdicts = run.verdicts()
         kept = [verdict.law for verdict in verdicts if verdict.broken is None]
         line = Text(no_wrap=True, overflow="ellipsis")
         for verdict in verdicts:
             if verdict.broken is not None:
-                line.append(f"{bad} BROKEN {verdict.law}: {verdict.broken}", BAD_STYLE).append("  ")
+                line.append(f"{bad} BROKEN {verdict.law}: {verdict.broken}", BROKEN_STYLE).append(
+                    "  "
+                )
         whole = f"{good} laws kept: {', '.join(kept)}"
         if len(kept) == len(verdicts) and len(whole) > width:
             whole = f"{good} all {len(kept)} laws kept"

@@ -12,6 +12,7 @@ from pagesim.core.types import BlockId, SeqId
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import KIND_GROUPS, explainer, headline, is_between_steps
 from pagesim.replay.log import LoggedEvents, RunLog, kind_prefix
+from pagesim.replay.logged_fault import logged_fault
 from pagesim.replay.run_state import RunState
 from pagesim.replay.state_laws import Verdict, state_verdicts
 from pagesim.tui.survey import Survey
@@ -33,6 +34,7 @@ class ViewedRun:
         self.request: str | None = None
         self.block: BlockId | None = None
         self._explain = explainer(log.header)
+        self._fault = logged_fault(log)
         self._moment: Moment | None = None
         self._lines: dict[int, EventLine] = {}
 
@@ -101,7 +103,7 @@ class ViewedRun:
 
     def moment(self) -> Moment:
         if self._moment is None or self._moment.place != self.place:
-            self._moment = moment_at(self.cursor, self.name, self._explain)
+            self._moment = moment_at(self.cursor, self.name, self._explain, fault=self._fault)
         return self._moment
 
     def verdicts(self) -> tuple[Verdict, ...]:

@@ -15,12 +15,13 @@ from pagesim.core import events as ev
 from pagesim.core.types import BlockId, SeqId
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.log import UnknownEvent
+from pagesim.replay.logged_fault import LoggedFault
 from pagesim.replay.memory_map import changed_blocks, memory_map
 from pagesim.replay.run_state import RunState
 from pagesim.views.block_tables import BlockTables
 from pagesim.views.figures import counted, format_duration
 from pagesim.views.glyphs import clean, glyphs_of
-from pagesim.views.marks import cut, marks_of
+from pagesim.views.marks import broken_line, cut, marks_of
 from pagesim.views.moment_bar import MomentBar
 from pagesim.views.queues import Queues
 from pagesim.views.sparkline import Occupancy
@@ -38,7 +39,8 @@ class Moment:
 
     ``title`` says whose run it is. ``place`` counts events, ``step`` is the number of the step planned last
     (``None`` before the first) of ``num_steps``. ``sentence`` says what the last event was. ``held`` is the
-    memory in use in each step, in slots (none: it is not drawn).
+    memory in use in each step, in slots (none: it is not drawn). ``broken`` says which law is broken here, if the
+    log was written to show that.
     """
 
     title: str
@@ -50,12 +52,17 @@ class Moment:
     sentence: str = ""
     changed: Collection[BlockId] = frozenset()
     held: Sequence[int] = ()
+    broken: str = ""
 
 
 def moment_at(
-    cursor: Cursor, title: str, explain: Explain | None = None, held: Sequence[int] = ()
+    cursor: Cursor,
+    title: str,
+    explain: Explain | None = None,
+    held: Sequence[int] = (),
+    fault: LoggedFault | None = None,
 ) -> Moment:
-    """What there is to show where ``cursor`` is. ``explain`` makes the sentence."""
+    """What there is to show where ``cursor`` is. ``explain`` makes the sentence; ``fault`` is the log's own."""
     event, sentence, changed = cursor.event, "The run has not begun.", frozenset[BlockId]()
     if event is not None:
         before = cursor.state_before()
@@ -71,6 +78,7 @@ def moment_at(
         sentence,
         changed,
         held,
+        fault.line() if fault is not None and cursor.place >= fault.place else "",
     )
 
 
@@ -134,6 +142,8 @@ def top_lines(moment: Moment, options: ConsoleOptions) -> Iterator[RenderableTyp
     yield Text("   ".join(parts), style="", overflow="fold")
     if moment.sentence:
         yield Text(clean(moment.sentence, options.encoding), style="italic", overflow="fold")
+    if moment.broken:
+        yield broken_line(moment.broken, options)
 
 
 def heading(text: str, options: ConsoleOptions) -> Iterator[Text]:

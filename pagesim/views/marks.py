@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import ConsoleOptions
+from rich.text import Text
 
 from pagesim.views.glyphs import ASCII, clean, glyphs_of
 
@@ -27,6 +28,7 @@ class Marks:
 
 UNICODE_MARKS = Marks("▸", "▾", "▴", "…", "▆", "▁▂▃▄▅▆▇█")
 ASCII_MARKS = Marks(">", "v", "^", "~", "#", "_.-:=+*#")
+BROKEN_STYLE = "bold reverse"
 FOCUS = "*"
 """Stands before a row that is in focus."""
 
@@ -40,6 +42,13 @@ def marks_of(options: ConsoleOptions) -> Marks:
     except (UnicodeEncodeError, LookupError):
         return ASCII_MARKS
     return UNICODE_MARKS
+
+
+def broken_line(text: str, options: ConsoleOptions) -> Text:
+    """What is wrong here, behind a cross."""
+    cross = "x" if glyphs_of(options) is ASCII else "✗"
+    shown = clean(text, options.encoding)
+    return Text(f"{cross} {shown}", style=BROKEN_STYLE, overflow="fold")
 
 
 def cut(text: str, width: int, more: str) -> str:

@@ -1,12 +1,13 @@
 # The table outlives its sequence, and a second free gives the blocks back again.
 # law: none-changes-nothing
-# says: where sequence 0 holds nothing
+# says: is to be refused, as sequence 0 holds nothing, and the number of free blocks went from
 class Manager:
     def __init__(self, num_blocks, block_size):
         self.block_size = block_size
         self.free_blocks = list(range(num_blocks))
         self.counts = [0] * num_blocks
         self.tables = {}
+        self.live = []
 
     @property
     def num_free(self):
@@ -23,15 +24,18 @@ class Manager:
             self.free_blocks.append(block)
 
     def allocate(self, seq, num_tokens):
-        if seq in self.tables and self.counts[self.tables[seq][0]] > 0:
+        if seq in self.live:
             return False
         needed = (num_tokens + self.block_size - 1) // self.block_size
         if needed > self.num_free:
             return False
         self.tables[seq] = [self.take() for _ in range(needed)]
+        self.live.append(seq)
         return True
 
     def append(self, seq, position):
+        if seq not in self.live:
+            raise KeyError(seq)
         table, place = self.tables[seq], position // self.block_size
         if place == len(table):
             if not self.free_blocks:
@@ -50,6 +54,8 @@ class Manager:
     def free(self, seq):
         for block in self.tables.get(seq, ()):
             self.drop(block)
+        if seq in self.live:
+            self.live.remove(seq)
 
     def table(self, seq):
         return list(self.tables[seq])
