@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 import sys
+from code import InteractiveConsole
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from practice_tasks import HELPERS, RIGHT, WRONG, attempt, few_tasks
@@ -13,8 +15,10 @@ from typer.testing import CliRunner
 
 from pagesim.cli import practice_tasks
 from pagesim.cli.main import app
+from pagesim.cli.practice_output import _calls
 from pagesim.core.errors import InputError
 from pagesim.practice.records import MARK, digest_of, read_records
+from pagesim.practice.sandbox import check_file
 from pagesim.replay.log import read_log
 
 
@@ -334,6 +338,23 @@ def test_a_task_that_has_changed_since_it_was_given_is_said_to_be_older(mine, mo
     run("reset", "twice")
     assert "twice.py" not in run("init", ".")
     assert (mine / "twice.py").read_text() == few_tasks()[0].text()
+
+
+def test_calls_of_every_kind_can_be_typed_line_by_line(tmp_path, monkeypatch):
+    for name, wrong in (
+        ("paged_attention", "wrong_no_scale"),
+        ("free_list", "wrong_first_of_dict"),
+    ):
+        console = InteractiveConsole()
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        exec(attempt(name, wrong), vars(sys.modules[name]))
+        monkeypatch.setattr(console, "write", lambda text: pytest.fail(text))
+        monkeypatch.chdir(tmp_path)
+        Path(f"{name}.py").write_text(attempt(name, wrong))
+        task = practice_tasks.task_called(name, practice_tasks.all_tasks())
+        outcome = check_file(task.exercise, task.checks, Path(f"{name}.py"))
+        for line in _calls(task, outcome.operations):
+            console.push(line)
 
 
 def test_minus_infinity_can_be_pasted(tmp_path, monkeypatch):

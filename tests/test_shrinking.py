@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagesim.practice.shrinking import simpler, simpler_twice, smaller
+from pagesim.practice.shrinking import simpler, simpler_twice, smallest
 
 
 class Start(NamedTuple):
@@ -42,7 +42,7 @@ def test_what_is_found_fails_and_is_as_small_as_can_be(script: Script) -> None:
     failure = fails(script)
     if failure is None:
         return
-    found, why = smaller(script, failure, fails, NEVER, simpler, 10_000)
+    found, why = smallest(script, failure, fails, NEVER, simpler, 10_000)
     assert fails(found) == why
     assert found[0] == 1
     start, free = found[1]
@@ -86,8 +86,8 @@ def test_where_one_step_does_not_fail_two_may() -> None:
         return "full" if sum(start.tokens for start in row) == size else None
 
     begun = (8, [Start(1, 5), Start(1, 3)])
-    assert smaller(begun, "full", full, NEVER, simpler, 1000)[0] == begun
-    found, _ = smaller(begun, "full", full, NEVER, simpler_twice, 1000)
+    assert smallest(begun, "full", full, NEVER, simpler, 1000)[0] == begun
+    found, _ = smallest(begun, "full", full, NEVER, simpler_twice, 1000)
     assert found == (1, [Start(1, 1)])
 
 
@@ -99,10 +99,10 @@ def test_it_ends_although_there_is_always_something_simpler() -> None:
         tried += 1
         return "no"
 
-    assert smaller(10**9, "no", always, NEVER, simpler, 400) == (1, "no")
+    assert smallest(10**9, "no", always, NEVER, simpler, 400) == (1, "no")
     tried = 0
     row = [Free(1), Start(2, 3)] * 500
-    smaller(row, "no", lambda row: always(1) if len(row) > 900 else None, NEVER, simpler, 40)
+    smallest(row, "no", lambda row: always(1) if len(row) > 900 else None, NEVER, simpler, 40)
     assert tried <= 40
     value = list(range(1, 50))
-    assert smaller(value, "no", lambda _: "no", 0.0, simpler, 400) == (value, "no"), "no time"
+    assert smallest(value, "no", lambda _: "no", 0.0, simpler, 400) == (value, "no"), "no time"

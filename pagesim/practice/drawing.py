@@ -15,7 +15,7 @@ from hypothesis.strategies import SearchStrategy
 
 from pagesim.practice.exercise import RETURNS, WRITTEN, Fault
 from pagesim.practice.learner import Learner
-from pagesim.practice.shrinking import simpler, simpler_twice, smaller
+from pagesim.practice.shrinking import simpler, simpler_twice, smallest
 
 Drawn = TypeVar("Drawn")
 Seen = TypeVar("Seen")
@@ -250,9 +250,9 @@ class Examples(Generic[Drawn, Seen]):
         if failing[0][1].fault.endless:
             learner.call_seconds = min(SLOW_CALL_S, seconds)
         try:
-            begun = [smaller(e, v.fault, fails, until, simpler, TRIES_EACH) for e, v in failing]
+            begun = [smallest(e, v.fault, fails, until, simpler, TRIES_EACH) for e, v in failing]
             best = min(begun, key=lambda pair: _size(pair[1]))
-            example, fault = smaller(*best, fails, until, simpler_twice, TRIES_TWICE)
+            example, fault = smallest(*best, fails, until, simpler_twice, TRIES_TWICE)
         finally:
             learner.call_seconds = seconds
         again = fails(example)

@@ -14,7 +14,7 @@ Failure = TypeVar("Failure")
 Simpler = Callable[[object], Iterator[object]]
 
 
-def smaller(
+def smallest(
     value: Value,
     failure: Failure,
     fails: Callable[[Value], Failure | None],

@@ -177,7 +177,7 @@ def _steady(learner: Learner, makes: str) -> None:
             f"many takes in a row get slower and slower: after {IN_A_ROW:,} a take needs much longer than the first "
             "did, so something in it walks over all that was taken before (next(iter(...)) of a dict does; the first "
             "of an OrderedDict or a deque is found at once)",
-            (makes, f"for _ in range({IN_A_ROW}): free_list.take()", "free_list.take()"),
+            (makes, f"taken = [free_list.take() for _ in range({IN_A_ROW})]", "free_list.take()"),
         )
 
 

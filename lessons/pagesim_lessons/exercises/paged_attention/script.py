@@ -88,6 +88,7 @@ def lines_of(case: Case) -> list[str]:
         f"k_cache, v_cache = np.full({shape}, {rubbish})",
         f"for block, n in {list(case.written().items())}:",
         f"    k_cache[block, :n], v_cache[block, :n] = rng.normal(size={size})",
+        "",  # the end of the loop, where lines are typed one by one
     ]
 
 
