@@ -16,7 +16,7 @@ found again (Lesson 7). What was given back last is the most likely to be wanted
 
 Three things can go wrong. A block that is given back twice would be handed to two sequences, who write into each other:
 ``give`` refuses that. A server has hundreds of thousands of blocks: a ``take`` or a ``give`` must not take longer if
-there are more of them. And once nothing is free, ``take`` has to say so.
+there are more of them, nor after many other calls. And once nothing is free, ``take`` has to say so.
 """
 
 
