@@ -1,10 +1,15 @@
 """Films of learners' memories: whatever the tables are, the log can be read to its end, where the sentence stands."""
 
+import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from terminal import Terminal
 
 from pagesim.core import events as ev
@@ -14,8 +19,14 @@ from pagesim.practice.film import MOST_SHOTS, Film
 from pagesim.practice.film_log import film_events, write_film
 from pagesim.practice.outcome import Outcome, from_plain, to_plain
 from pagesim.replay.cursor import Cursor
-from pagesim.replay.log import UnknownEvent, read_log
+from pagesim.replay.explain import explain, headline
+from pagesim.replay.kept_log import kept_log
+from pagesim.replay.log import UnknownEvent, law_broken, read_log, remark
+from pagesim.replay.logged_fault import LoggedFault, logged_fault
 from pagesim.replay.run_state import RunState
+from pagesim.tui.pictures import laws
+from pagesim.tui.viewed import ViewedRun
+from pagesim.views.queues import Queues
 
 NUM_BLOCKS, BLOCK_SIZE = 6, 4
 SENTENCE = "block 2 is in two tables, and its count is 1"
@@ -174,6 +185,38 @@ def test_runs_of_slots_that_overlap_are_said() -> None:
     assert "seq1 has slots 4 to 11, which others hold: not shown here" in told
 
 
+def test_outputs_of_a_parent_are_no_more_to_compute_by_its_child() -> None:
+    """With the lengths of prompts, and without: nobody computes anything again."""
+    for prompts in ({0: 5, 1: 5}, {}):
+        film = Film(NUM_BLOCKS, BLOCK_SIZE)
+        film.shot("allocate(0, 5)", {0: [0, 1]}, {0: 0}, prompts=prompts)
+        film.shot("# Write", {0: [0, 1]}, {0: 5}, prompts=prompts)
+        film.shot(
+            "fork(0, 1, 5)", {0: [0, 1], 1: [0, 1]}, {0: 5, 1: 5}, forks={1: 0}, prompts=prompts
+        )
+        film.shot("free(0)", {1: [0, 1]}, {1: 5}, prompts=prompts)
+        _, state = folded(film)
+        view = state.sequences[1]
+        assert (view.tokens, view.written) == (5, 5)
+        if prompts:
+            assert (view.prompt_tokens, view.outputs) == (5, 0)
+        console = Console(width=80, file=io.StringIO())
+        console.print(Queues(state))
+        assert "computes again" not in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_table_that_becomes_another_is_said_to_be() -> None:
+    film = Film(NUM_BLOCKS, BLOCK_SIZE)
+    film.shot("start(0, 8)", {0: [0, 1]}, {0: 8})
+    film.shot("oops(0)", {0: [1, 0]}, {0: 8})
+    events, state = folded(film)
+    told = [str(event.fields[0]) for event in events if isinstance(event, UnknownEvent)]
+    assert (
+        "the table of seq0 went from [0, 1] to [1, 0]: shown as given back and taken anew" in told
+    )
+    assert list(state.sequences[0].table) == [1, 0]
+
+
 # -- the log and the viewer ----------------------------------------------------------------------------------
 
 
@@ -200,12 +243,106 @@ def test_the_log_opens_at_its_last_event_in_the_step_that_broke(tmp_path: Path) 
     assert done == [0], "the step that broke is not done"
 
 
+def test_the_log_says_from_where_on_which_law_is_broken(tmp_path: Path) -> None:
+    number = written(tmp_path / "counts.jsonl")
+    fault = logged_fault(read_log(tmp_path / "counts.jsonl"))
+    assert fault is not None
+    assert (fault.law, fault.sentence, fault.notes) == ("counts", SENTENCE, ())
+    assert fault.place == number - 1, "the call that did not come back"
+    assert fault.line() == "broken here: counts"
+
+
+def wrong_counts(path: Path) -> int:
+    film = Film(NUM_BLOCKS, BLOCK_SIZE)
+    film.shot("memory.start(0, 16)", {0: [0, 1, 2, 3]}, {0: 16}, counts=[1, 1, 1, 1, 0, 0])
+    held = {0: [0, 1, 2, 3], 1: [0, 1, 2, 3]}
+    film.shot("memory.fork(0, 1)", held, counts=[1, 1, 1, 1, 0, 0], forks={1: 0})
+    return write_film(path, film, title="t", law="counts", sentence=SENTENCE)
+
+
+def test_counts_of_ones_own_stand_beside_what_the_tables_say(tmp_path: Path) -> None:
+    log = tmp_path / "counts.jsonl"
+    number = wrong_counts(log)
+    fault = logged_fault(read_log(log))
+    assert fault is not None
+    assert len(fault.notes) == 4
+    assert fault.notes[0] == "your count of block 0 is 1, and 2 tables list it"
+    assert fault.notes[3] == "and 1 more"
+    for encoding, cross in (("utf-8", "✗"), ("ascii", "x")):
+        shown = pagesim("show", str(log), encoding=encoding)
+        assert (
+            f"\n{cross} broken here: counts; your count of block 0 is 1, and 2 tables list it"
+            in shown
+        )
+        before = pagesim("show", f"{log}@e{fault.place - 1}", encoding=encoding)
+        assert "broken here" not in before
+        there = pagesim("show", f"{log}@e{fault.place}", encoding=encoding)
+        assert "broken here" in there
+    assert fault.place < number
+
+
+def pagesim(*words: str, encoding: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-m", "pagesim", *words],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "80"},
+    )
+    return result.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize(("encoding", "cross"), [("utf-8", "✗"), ("ascii", "x")])
+def test_the_viewers_line_of_laws_says_which_is_broken(
+    tmp_path: Path, encoding: str, cross: str
+) -> None:
+    log = tmp_path / "counts.jsonl"
+    wrong_counts(log)
+    read = read_log(log)
+    run, fault = ViewedRun("log", read), logged_fault(read)
+    assert fault is not None
+    console = Console(width=80, file=io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    for place in (fault.place - 1, fault.place, len(read.events)):
+        run.survey.advance_for(10, len(read.events))
+        assert run.go(place)
+        with console.capture() as capture:
+            console.print(laws(run, 80, 1))
+        line = capture.get().rstrip()
+        if place < fault.place:
+            assert "laws kept" in line or "laws hold" in line
+        else:
+            assert line.startswith(f"{cross} broken here: counts; your count of block 0 is 1")
+            assert "kept" not in line
+            assert len(line) <= 80
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {},
+        {"law": "a"},
+        {"law": 3, "sentence": "b", "opens_at": 1},
+        {"law": "a", "sentence": "b", "opens_at": "c"},
+    ],
+)
+def test_other_logs_have_no_fault(header: dict[str, object]) -> None:
+    assert logged_fault(kept_log("log", Geometry(4, 4), [remark("r")], **header)) is None
+
+
+def test_a_run_that_broke_a_law_ends_with_it() -> None:
+    events = [remark("r"), law_broken("conservation", "1 block lost")]
+    log = kept_log("log", Geometry(4, 4), events)
+    assert logged_fault(log) == LoggedFault("conservation", "1 block lost", 2)
+    state = RunState(Geometry(4, 4))
+    assert explain(events[1], state) == "conservation is broken: 1 block lost"
+    assert headline(events[1]) == "law broken"
+
+
 def test_the_viewer_opens_there(tmp_path: Path) -> None:
     path = tmp_path / "counts.jsonl"
     number = written(path)
     terminal = Terminal("-m", "pagesim", "view", str(path))
     try:
-        assert SENTENCE in terminal.read(20, SENTENCE)
+        assert SENTENCE in terminal.read(20, "broken here: counts")
         assert f"event {number} of {number}" in terminal.output
         terminal.type("q")
         assert terminal.end() == 0

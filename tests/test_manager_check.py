@@ -44,6 +44,7 @@ from pagesim.practice.rows import operations, paged_sizes
 from pagesim.practice.whole_runs import CheckedRun, workloads
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.log import read_log
+from pagesim.replay.logged_fault import logged_fault
 
 ATTEMPTS = Path(__file__).parent / "attempts" / "manager"
 RIGHT = sorted((ATTEMPTS / "right").glob("*.py"))
@@ -200,8 +201,9 @@ thing = 3
         ),
         ("Crooked", r"Crooked.append takes (seq); the contract's is append(seq, position)"),
         ("Unmade", "it takes (num_blocks), and is made as Unmade(num_blocks, block_size)"),
-        ("thing", "has, but not as a class, thing"),
-        ("Absent", "has no class Absent"),
+        ("thing", "has thing, which cannot be called; it is to be a class"),
+        ("Absent", "has no class Absent; it has Neither, Crooked, Unmade, Odd"),
+        ("Niether", "has no class Niether; did you mean Neither?"),
     ],
 )
 def test_what_meets_no_contract_is_said_in_a_sentence(
@@ -269,7 +271,7 @@ START = (ATTEMPTS / "right" / "lists.py").read_text()
         ("return len(self.free_blocks)", "import os; os._exit(0)", "your code ended the program, while operations"),
         ("return len(self.free_blocks)", "return sum(iter(int, 1))", "did not come to an end within 1.5 s"),
         ("return len(self.free_blocks)", "return len([0] * 10**10)", "wants more memory than"),
-        ("class Manager:", "input()\nclass Manager:", "raises EOFError"),
+        ("class Manager:", "input()\nclass Manager:", "nothing can be typed inside a check"),
         ("class Manager:", "def (:\n", "is no Python"),
     ],
     ids=["ends", "hangs", "hogs", "asks", "syntax"],
@@ -310,20 +312,78 @@ def test_check_tells_the_law_and_writes_a_log_that_opens_where_it_broke(tmp_path
     for part in (
         "meets the simple contract; it has no prefix cache, no swap",
         "a count is too high",
-        "m.free(1)",
+        "m.fork(",
         "see it: pagesim view check-Manager.jsonl",
     ):
         assert flat(part) in flat(result.stdout)
-    assert pagesim(tmp_path, "check", wrong).returncode == 1
-    assert sorted(f.name for f in tmp_path.iterdir()) == [
-        "check-Manager-2.jsonl",
-        "check-Manager.jsonl",
-    ]
     lines = (tmp_path / "check-Manager.jsonl").read_text().splitlines()
     assert json.loads(lines[0])["opens_at"] == len(lines) - 1
-    assert (tmp_path / "check-Manager-2.jsonl").read_text().splitlines()[1:] == lines[1:]
     shown = pagesim(tmp_path, "show", "check-Manager.jsonl")
     assert "a count is too high" in flat(shown.stdout)
+    assert "✗ broken here: refcount" in shown.stdout
+    assert "computes again" not in shown.stdout
+
+
+def test_the_log_of_the_last_check_gives_way_and_no_other(tmp_path: Path) -> None:
+    wrong = ATTEMPTS / "wrong"
+    for file in ("leaks_on_free.py", "copied_and_still_counted.py"):
+        assert pagesim(tmp_path, "check", f"{wrong / file}:Manager").returncode == 1
+    (log,) = tmp_path.iterdir()
+    assert json.loads(log.read_text().splitlines()[0])["law"] == "refcount"
+    for text in ("mine", None):
+        log.unlink()
+        if text is None:
+            assert pagesim(tmp_path, "run", "figure-8", "--log", log.name).returncode == 0
+        else:
+            log.write_text(text)
+        kept = log.read_bytes()
+        result = pagesim(tmp_path, "check", f"{wrong / 'leaks_on_free.py'}:Manager")
+        assert "see it: pagesim view check-Manager-2.jsonl" in result.stdout
+        assert log.read_bytes() == kept
+
+
+def test_a_verdict_needs_no_log(tmp_path: Path) -> None:
+    words = ["check", f"{ATTEMPTS / 'wrong' / 'leaks_on_free.py'}:Manager", "--log", "no/log.jsonl"]
+    result = pagesim(tmp_path, *words)
+    assert (result.returncode, result.stderr) == (1, "")
+    assert "conservation is broken" in result.stdout
+    assert "the log is not kept: no/log.jsonl cannot be written: No such file" in result.stdout
+    value = json.loads(pagesim(tmp_path, *words, "--json").stdout)
+    assert value["log"] is None
+    assert value["log_not_kept"].startswith("no/log.jsonl cannot be written")
+
+
+TWO_FAULTS = """
+    def fork(self, parent, child, num_tokens):
+        self.tables[child] = self.tables[parent][: -(-num_tokens // self.block_size)]
+        for block in self.tables[child]:
+            self.counts[block] += 1
+"""
+
+
+def test_calls_without_sense_hide_no_other_fault(tmp_path: Path) -> None:
+    """The fork onto oneself is not refused, and a free of what is shared leaks."""
+    right = (ATTEMPTS / "right" / "lists.py").read_text()
+    text = right[: right.index("    def fork")] + TWO_FAULTS
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    report = graded(file)
+    assert report.law == "none-changes-nothing"
+    assert "is to be refused, as sequence" in report.outcome.sentence
+    file.write_text(
+        text.replace("if not self.counts[block]:", "if block and not self.counts[block]:")
+    )
+    report = graded(file)
+    assert report.law == "conservation"
+    assert "fork" not in "".join(report.outcome.operations)
+
+
+def test_the_picture_of_a_fault_is_what_the_code_says(tmp_path: Path) -> None:
+    report = graded(ATTEMPTS / "wrong" / "one_table_for_two.py")
+    assert report.outcome.film is not None
+    last = report.outcome.film.shots[-1].tables
+    assert len({tuple(table) for table in last.values()}) == 1, "one list is both tables"
+    assert len(last) == 2
 
 
 def test_an_interrupt_is_a_sentence(tmp_path: Path) -> None:
@@ -433,8 +493,74 @@ def test_a_workload_is_served_by_a_manager_of_ones_own(tmp_path: Path) -> None:
     assert re.search(
         r"leaks_on_free.py:Manager broke a law in step \d+: conservation", broken.stderr
     )
+    assert broken.stderr.endswith(f"; find a short way there: pagesim check {leaky}\n")
     refused = pagesim(tmp_path, *words, "--manager", leaky, "--allocator", "max")
     assert "--allocator was given with --manager" in refused.stderr
+
+
+def test_a_run_that_broke_a_law_leaves_a_log_that_ends_with_it(tmp_path: Path) -> None:
+    leaky = f"{ATTEMPTS / 'wrong' / 'leaks_on_free.py'}:Manager"
+    assert pagesim(tmp_path, "run", "figure-8", "--log", "ours.jsonl").returncode == 0
+    for name, words in (
+        ("story", ["run", "figure-8"]),
+        ("served", ["run", "--requests", "20"]),
+        ("again", ["rerun", "ours.jsonl"]),
+    ):
+        result = pagesim(tmp_path, *words, "--manager", leaky, "--log", f"{name}.jsonl")
+        assert result.returncode == 2
+        assert f"pagesim check {leaky}; see it: pagesim view {name}.jsonl" in result.stderr
+        log = read_log(tmp_path / f"{name}.jsonl")
+        fault = logged_fault(log)
+        assert fault is not None
+        assert (fault.law, fault.place) == ("conservation", len(log.events))
+        (step,) = re.findall(r"broke a law in step ([\d,]+)", result.stderr)
+        cursor = Cursor.of_log(log)
+        cursor.seek(fault.place)
+        assert int(step) == cursor.step_number
+        assert "✗ broken here: conservation" in pagesim(tmp_path, "show", f"{name}.jsonl").stdout
+
+
+@pytest.mark.parametrize(("printed", "most"), [("'a line'", 200), ("'x' * 10**6", 2200)])
+def test_of_what_a_manager_prints_the_first_lines_are_shown(
+    tmp_path: Path, printed: str, most: int
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(START.replace("    def drop(", f"        print({printed})\n\n    def drop(", 1))
+    text = START.replace(
+        "        block = self.free", f"        print({printed})\n        block = self.free"
+    )
+    file.write_text(f"print('loaded')\n{text}")
+    assert pagesim(tmp_path, "run", "figure-8", "--log", "a.jsonl").returncode == 0
+    for words in (["run", "--requests", "5", "--json"], ["rerun", "a.jsonl", "--json"]):
+        result = pagesim(tmp_path, *words, "--manager", f"{file}:Manager")
+        assert result.returncode == 0, result.stderr
+        json.loads(result.stdout)
+        assert result.stderr.startswith("loaded\n")
+        assert len(result.stderr) < most + len(str(file))
+    result = pagesim(tmp_path, "run", "--requests", "5", "--manager", f"{file}:Manager")
+    assert re.search(r"mine.py:Manager printed [\d,]+ lines in all", result.stderr)
+
+
+def test_a_story_says_whose_blocks_it_tells_of(tmp_path: Path) -> None:
+    own = f"{SIMPLE[0]}:Manager"
+    told = pagesim(tmp_path, "run", "figure-6", "--manager", own, "--log", "a.jsonl").stdout
+    assert "Look for: (with our manager) The prompt" in told
+    header = read_log(tmp_path / "a.jsonl").header
+    assert str(header["look_for"]).startswith("(with our manager) The prompt")
+    assert "our manager" not in pagesim(tmp_path, "run", "figure-6").stdout
+
+
+def test_a_class_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(NEITHER)
+    for words in (["check"], ["run", "figure-6", "--manager"]):
+        for name, told in (
+            ("Odder", "mine.py has no class Odder; did you mean Odd?"),
+            ("Xyz", "mine.py has no class Xyz; it has Neither, Crooked, Unmade, Odd"),
+        ):
+            assert told in pagesim(tmp_path, *words, f"mine.py:{name}").stderr
+    (tmp_path / "none.py").write_text("from enum import Enum\n")
+    result = pagesim(tmp_path, "check", "none.py:Mine")
+    assert "none.py has no class Mine, and no class at all" in result.stderr
 
 
 def test_rerun_takes_a_simple_manager(tmp_path: Path) -> None:

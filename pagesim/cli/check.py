@@ -33,13 +33,16 @@ def check(
         typer.Option("--out", "-o", help="Where the template goes.  [default: standard output]"),
     ] = None,
     examples: Annotated[
-        int, typer.Option(help="Rows of operations to play; a quarter as many whole runs follow.")
+        int,
+        typer.Option(
+            help="Rows of operations to play, and a quarter as many whole runs. Calls without sense come last."
+        ),
     ] = 200,
     seed: Annotated[int, typer.Option(help="Another seed plays other rows and runs.")] = 0,
     log: Annotated[
         Path | None,
         typer.Option(
-            help="Where the log of what broke goes.  [default: check-CLASS.jsonl here, or a name that is free]"
+            help="Where the log of what broke goes.  [default: check-CLASS.jsonl here, in place of the last one]"
         ),
     ] = None,
     as_json: opt.AsJson = False,
@@ -82,37 +85,44 @@ def _examine(
         report, printed = check_manager(file, class_name, seed=seed, examples=examples)
     if report.refusal:
         raise InputError(report.refusal)
-    written = _write_log(log, report)
+    written, unkept = _write_log(log, report)
     name = f"{file.name}:{class_name}"
     if as_json:
         from pagesim.cli.output import print_json
 
-        print_json(report_json(report, name, seed, written, printed))
+        print_json({**report_json(report, name, seed, written, printed), "log_not_kept": unkept})
     else:
         console = make_console()
         for part in report_parts(report, name, seed, written, printed, console.encoding):
             console.print(part)
+        if unkept is not None:
+            console.print(f"the log is not kept: {unkept}", markup=False, highlight=False)
     if not report.outcome.passed:
         raise typer.Exit(1)
 
 
-def _write_log(log: Path | None, report: "ManagerReport") -> Path | None:
-    """The log of what led to the broken law, if there is any film of it."""
+def _write_log(log: Path | None, report: "ManagerReport") -> tuple[Path | None, str | None]:
+    """The log of what led to the broken law, if there is any film of it; and why there is none, if it failed."""
+    from pagesim.core.errors import InputError
     from pagesim.practice.film_log import write_film
 
     film = report.outcome.film
     if film is None or not film.shots:
-        return None
-    path = log if log is not None else _unused(f"check-{report.name}")
-    write_film(
-        path,
-        film,
-        title=f"{report.name}: {report.law} is broken",
-        law=report.law,
-        sentence=report.outcome.sentence,
-        last_line=_last_line(report, film.shots[-1].line),
-    )
-    return path
+        return None, None
+    path = log if log is not None else _default_log(f"check-{report.name}")
+    try:
+        write_film(
+            path,
+            film,
+            title=f"{report.name}: {report.law} is broken",
+            law=report.law,
+            sentence=report.outcome.sentence,
+            last_line=_last_line(report, film.shots[-1].line),
+        )
+    except InputError as error:
+        advice = "" if log is not None else "; --log names another file"
+        return None, str(error).removesuffix("; name another file") + advice
+    return path, None
 
 
 def _last_line(report: "ManagerReport", shown: str) -> str:
@@ -121,13 +131,25 @@ def _last_line(report: "ManagerReport", shown: str) -> str:
     return shown if shown.endswith(last) else last
 
 
-def _unused(stem: str) -> Path:
-    """A file in this folder that is not there yet."""
+def _default_log(stem: str) -> Path:
+    """A file in this folder that is not there yet, or is the log of a check."""
     path, number = Path(f"{stem}.jsonl"), 1
-    while path.exists():
+    while path.exists() and not _is_of_a_check(path):
         number += 1
         path = Path(f"{stem}-{number}.jsonl")
     return path
+
+
+def _is_of_a_check(path: Path) -> bool:
+    from pagesim.core.errors import InputError
+    from pagesim.replay.log import read_log
+    from pagesim.replay.logged_fault import logged_fault
+
+    try:
+        log = read_log(path)
+    except InputError:
+        return False
+    return log.header.get("allocator") == "yours" and logged_fault(log) is not None
 
 
 def _write_template(contract: str, out: Path | None) -> None:

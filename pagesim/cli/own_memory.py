@@ -4,18 +4,20 @@ Knows nothing about how runs are drawn.
 """
 
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from dataclasses import replace
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import typer
 
-from pagesim.core.errors import InputError
+from pagesim.core.errors import InputError, LawBrokenError
 
 if TYPE_CHECKING:
     from pagesim.core.loop import ServingLoop
     from pagesim.core.memory import KVCacheManager
     from pagesim.core.request import Request
+    from pagesim.replay.log import LogWriter
     from pagesim.sim.scenario import Scenario
     from pagesim.sim.simulate import Progress, RunSettings
     from pagesim.sim.workload import Workload
@@ -34,24 +36,58 @@ def check_alone(context: typer.Context) -> None:
             )
 
 
+def drive_own(
+    loop: "ServingLoop",
+    place: str,
+    progress: "Progress | None" = None,
+    log: "LogWriter | None" = None,
+    path: Path | None = None,
+) -> None:
+    """All steps, with the laws that can be asked of any memory. Of what its code prints the first lines go to standard
+    error.
+
+    Raises LawBrokenError, which says how to find out more; ``log`` then ends with it, and ``path`` is where others find
+    the log.
+    """
+    from pagesim.replay.log import law_broken
+    from pagesim.sim.plugin import OwnLawBrokenError, drive_checked
+    from pagesim.sim.printed import first_lines_only
+
+    try:
+        with first_lines_only(place):
+            drive_checked(loop, place, progress)
+    except OwnLawBrokenError as error:
+        if log is not None:
+            log.apply(law_broken(error.law, error.sentence))
+        raise _with_advice(str(error), place, path) from None
+
+
+def _with_advice(told: str, place: str, path: Path | None) -> LawBrokenError:
+    see = "" if path is None else f"; see it: pagesim view {quote(str(path))}"
+    return LawBrokenError(f"{told}; find a short way there: pagesim check {quote(place)}{see}")
+
+
 class _Own:
-    """The class, and one memory of it. ``memory`` is for one run."""
+    """The class, and one memory of it. ``memory`` is for one run.
+
+    ``log`` and ``path`` are set once it is known where the run is logged.
+    """
 
     def __init__(self, place: str, num_blocks: int, block_size: int) -> None:
         from pagesim.practice.own_manager import load_manager
 
         own = load_manager(place)
         self.place, self.name = place, own.name
-        self.memory: KVCacheManager = own.make(num_blocks, block_size)
+        self.log: LogWriter | None = None
+        self.path: Path | None = None
+        try:
+            self.memory: KVCacheManager = own.make(num_blocks, block_size)
+        except LawBrokenError as error:
+            raise _with_advice(f"{place} broke a law: {error}", place, None) from None
 
     def drive(self, loop: "ServingLoop", progress: "Progress | None" = None) -> None:
-        """All steps, with the laws that can be asked of any memory; what its code prints goes to standard error."""
-        import sys
-
-        from pagesim.sim.plugin import drive_checked
-
-        with redirect_stdout(sys.stderr):
-            drive_checked(loop, self.place, progress)
+        """All steps, as ``drive_own`` does them."""
+        drive_own(loop, self.place, progress, self.log, self.path)
 
     def lacks(self, *needed: str) -> list[str]:
         from pagesim.practice.own_manager import lacking

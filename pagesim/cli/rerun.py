@@ -46,6 +46,7 @@ def rerun(
     as_json: AsJson = False,
 ) -> None:
     """Serve a log's requests again. Without options: is it the same run, byte for byte? With: what if?"""
+    from pagesim.cli.own_memory import drive_own
     from pagesim.cli.rerun_output import report_lines
     from pagesim.core.errors import InputError
     from pagesim.core.types import Geometry
@@ -53,7 +54,6 @@ def rerun(
     from pagesim.replay.feeding import feed
     from pagesim.replay.log import LogWriter, encode, log_header, read_log
     from pagesim.replay.report import Meters
-    from pagesim.sim.plugin import drive_checked
     from pagesim.sim.policies import parse_watermark
     from pagesim.sim.rerun import Rerun
     from pagesim.sim.simulate import Listener, drive
@@ -76,6 +76,7 @@ def rerun(
     again = Rerun(read)
     made = None if manager is None else load_manager(manager)
     before, after, lines = Meters(read.geometry), [], []
+    writers: list[LogWriter] = []
     feed(before, again.events)
 
     class Lines:
@@ -107,7 +108,8 @@ def rerun(
                 header = log_header(
                     geometry, **{**facts, "rerun_of": log.name} if changed else facts
                 )
-                wanted.append(stack.enter_context(LogWriter(out, header)))
+                writers.append(stack.enter_context(LogWriter(out, header)))
+                wanted.append(writers[0])
             return wanted
 
         if changed:
@@ -125,7 +127,7 @@ def rerun(
         if manager is None:
             drive(loop)
         else:
-            drive_checked(loop, manager)
+            drive_own(loop, manager, None, next(iter(writers), None), out)
     same = None if changed else lines == [encode(event) for event in again.events]
     reports = [meters.report(saturated=False) for meters in (before, after[0])]
     if as_json:

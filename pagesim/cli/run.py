@@ -101,7 +101,10 @@ def run(
                 repeat = how_to_repeat(name, settings.memory, config, settings.cost)
                 mine = {} if own is None else {"manager": manager}
                 header = log_header(geometry, **{**prepared.facts, **repeat, **mine})
-                return [moments[0], stack.enter_context(LogWriter(path, header))]
+                writer = stack.enter_context(LogWriter(path, header))
+                if own is not None:
+                    own.log, own.path = writer, log
+                return [moments[0], writer]
 
             tell = stack.enter_context(progress_bars(len(prepared.workload.arrivals)))
             result = simulate(

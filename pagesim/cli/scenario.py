@@ -55,8 +55,11 @@ def run_scenario(
                 facts = story_facts(story, command_line())
                 if own is not None:
                     facts |= {"manager": manager, "allocator": own.name}
-                header = log_header(geometry, **facts)
-                return [keeper, stack.enter_context(LogWriter(path, header))]
+                    facts["look_for"] = _look_for(story, manager)
+                writer = stack.enter_context(LogWriter(path, log_header(geometry, **facts)))
+                if own is not None:
+                    own.log, own.path = writer, log
+                return [keeper, writer]
 
             if own is None:
                 loop = story.loop(listeners)
@@ -80,6 +83,12 @@ def run_scenario(
         print(f"log: {log}")
 
 
+def _look_for(story: "Scenario", manager: str | None) -> str:
+    """What to watch; with another manager blocks may have other numbers."""
+    ours = "(with our manager) " if manager is not None and story.look_for else ""
+    return f"{ours}{story.look_for}"
+
+
 def _tell(typed: str, manager: str | None, story: "Scenario", cursor: "Cursor") -> None:
     from shlex import quote
 
@@ -100,7 +109,7 @@ def _tell(typed: str, manager: str | None, story: "Scenario", cursor: "Cursor") 
     if story.source:
         console.print(Text(story.source, style="dim"))
     if story.look_for:
-        console.print(Text(f"Look for: {story.look_for}"))
+        console.print(Text(f"Look for: {_look_for(story, manager)}"))
     if manager is not None:
         console.print(
             Text(f"Blocks are handed out by {manager}, in its own order; the laws were kept.")

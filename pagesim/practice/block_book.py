@@ -11,6 +11,7 @@ from pagesim.core.errors import LawBrokenError
 from pagesim.core.types import BlockId, Geometry, SeqId
 
 Table = tuple[BlockId, ...]
+MOST_NAMED = 8
 
 
 class BlockBook:
@@ -167,6 +168,9 @@ def plural(number: int, noun: str) -> str:
 def _named(blocks: Sequence[BlockId]) -> str:
     if len(blocks) == 1:
         return f"block {blocks[0]}"
+    if len(blocks) > MOST_NAMED:
+        shown = ", ".join(map(str, blocks[: MOST_NAMED - 1]))
+        return f"blocks {shown} and {len(blocks) - MOST_NAMED + 1} more"
     return f"blocks {', '.join(map(str, blocks[:-1]))} and {blocks[-1]}"
 
 

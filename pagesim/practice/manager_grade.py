@@ -12,10 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, settings
-from hypothesis import seed as seeded
 from hypothesis import strategies as st
-from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
 from pagesim.core import events as ev
@@ -28,6 +25,7 @@ from pagesim.practice.drawing import Drawn, not_again
 from pagesim.practice.driver import LONGEST, Driver
 from pagesim.practice.exercise import Fault
 from pagesim.practice.film import Film
+from pagesim.practice.first_failing import first_failing
 from pagesim.practice.full_manager import FullManager
 from pagesim.practice.learner import Learner, Subject
 from pagesim.practice.loading import OURS, load_module
@@ -39,6 +37,7 @@ from pagesim.practice.rows import WEIGHTS, operations, paged_sizes
 from pagesim.practice.simple_manager import SimpleManager
 from pagesim.practice.smaller import Example, simpler_rows, simpler_workloads, smaller
 from pagesim.practice.whole_runs import CheckedRun, Moment, Workload, workloads
+from pagesim.sim.plugin import lacks_it
 
 VARIABLE = "m"
 CALL_S = 1.0
@@ -75,8 +74,7 @@ def grade(job: Job, tell: Callable[[str], None]) -> ManagerReport:
         module = load_module(path, f"pagesim_loaded_{path.stem}", CALL_S * 5, OURS)
         found: object = getattr(module, job.class_name, None)
         if not callable(found):
-            lacks = "has no class" if found is None else "has, but not as a class,"
-            raise InputError(f"{path.name} {lacks} {job.class_name}")
+            raise InputError(lacks_it(path.name, module, job.class_name, "class"))
         check_constructor(found, job.class_name)
         tell("operations")
         return _Grader(Learner(module, job.file, call_seconds=CALL_S), job).run(tell)
@@ -324,42 +322,6 @@ class _Grader:
         finally:
             self._count(steps=run.num_steps)
         return run
-
-
-def first_failing(
-    drawn: SearchStrategy[Drawn],
-    fault_of: Callable[[Drawn], Fault | None],
-    examples: int,
-    seed: int,
-) -> tuple[Drawn, Fault] | None:
-    """The first of so many drawn examples that has a fault. The same ones for the same seed."""
-    found: list[tuple[Drawn, Fault]] = []
-
-    @seeded(seed)
-    @settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-    )
-    @given(drawn)
-    def look(example: Drawn) -> None:
-        if found:  # what comes after the first failing one is not looked at
-            return
-        fault = fault_of(example)
-        if fault is not None:
-            found.append((example, fault))
-            raise _FoundError
-
-    with suppress(_FoundError, Flaky):
-        look()
-    return found[0] if found else None
-
-
-class _FoundError(Exception):
-    """Ends the drawing."""
 
 
 def _kind(fault: Fault) -> tuple[str, str]:
