@@ -170,6 +170,8 @@ class _Drawing:
         """What is special about a running one, and its style."""
         if view.seq in self._asked.state.moving:
             return "  dropped", ""
+        if not view.table and view.outputs:
+            return "  its memory is given back", ""
         if view.outputs and view.written < view.tokens - 1:
             return f"  computes again: {view.written:,} of {view.tokens:,}", ""
         if view.logprob is not None:

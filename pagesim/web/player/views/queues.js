@@ -63,6 +63,7 @@ export class QueuesView {
 
   runningWords(view) {
     if (this.run.state.moving.has(view.seq)) return "dropped";
+    if (!view.table.length && view.outputs) return "its memory is given back";
     if (view.outputs && view.written < view.tokens - 1) {
       return `computes again: ${shownNumber(view.written)} of ${shownNumber(view.tokens)}`;
     }
