@@ -4,6 +4,8 @@ The JavaScript that a page ships runs in Node. The oracles are ``RunState``, whi
 managers, and the terminal viewer's ``ViewedRun``.
 """
 
+import json
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -15,8 +17,10 @@ from hypothesis import strategies as st
 from node_player import NodePlayer, why_no_node
 from run_scripts import Paged, contiguous_memories, paged_memories, scripts
 from small_runs import run, serve
+from typer.testing import CliRunner
 from viewer_logs import events_of, story_of
 
+from pagesim.cli.main import app
 from pagesim.core import events as ev
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.preempt_mode import SWAP
@@ -28,10 +32,12 @@ from pagesim.replay.explain import KIND_GROUPS, explain
 from pagesim.replay.log import UnknownEvent
 from pagesim.replay.memory_map import changed_blocks, memory_map
 from pagesim.replay.run_state import RunState
+from pagesim.replay.waste import WasteSplit
 from pagesim.sim.allocators import ALLOCATORS
 from pagesim.sim.scenario import scenario_names
 from pagesim.tui import keys
 from pagesim.tui.viewed import ViewedRun
+from pagesim.views.figures import format_percent
 from pagesim.views.host_map import host_map
 from pagesim.views.map_cells import map_cells
 from pagesim.views.moment_bar import moment_split
@@ -402,3 +408,44 @@ def test_a_run_without_events_has_one_place(node):
         ],
         "at": [0],
     }
+
+
+# -- figures ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "why"), [([], "requests waited"), (["--rate", "4"], "all steps")]
+)
+def test_the_page_of_a_comparison_says_the_same_means_as_the_terminal(node, tmp_path, options, why):
+    page = tmp_path / "both.html"
+    words = ["compare", "--requests", "40", "--kv-memory", "3GiB", *options, "--html", str(page)]
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    reports = json.loads(done.stdout)["runs"]
+    data = re.search(r'id="pagesim-data">(.*?)</script>', page.read_text(), re.DOTALL)
+    for payload in json.loads(data[1])["runs"]:
+        report = reports[payload["name"]]
+        node.ask("load", payload=payload)
+        shown, over = node.ask("means")
+        split = WasteSplit(**report["waste"])
+        assert shown == [format_percent(part) for part in split.percent().values()]
+        assert why in over
+        assert report["window"]["why"] in over
+
+
+def test_percents_are_rounded_as_in_the_terminal(node):
+    pairs = [[part, whole] for whole in (3, 16, 32, 64, 400) for part in range(whole + 1)]
+    shown = [format_percent(100 * part / whole) for part, whole in pairs]
+    assert node.ask("percents", pairs=pairs) == shown
+
+
+def test_the_page_of_a_part_says_that_its_mean_is_of_the_whole_run(node):
+    geometry, events = events_of()
+    log = log_in_memory(geometry, events)
+    node.ask("load", payload=run_payload(log, "a run"))
+    whole, over = node.ask("means")
+    node.ask("load", payload=run_payload(log, "a run", window=Window(0, len(events) // 2)))
+    assert node.ask("means") == [
+        whole,
+        f"{over[:-1]}, of the whole run, not only of the part that this page holds.",
+    ]

@@ -71,7 +71,8 @@ def compare(
     names = tuple(dict.fromkeys(allocator or ALLOCATORS))
     contenders = opt.contenders(options, prepared, names)
     with ExitStack() as stack:
-        logs = None if html is None else stack.enter_context(RunLogs(prepared.facts))
+        told = {**prepared.facts, "saturated": prepared.workload.saturated}
+        logs = None if html is None else stack.enter_context(RunLogs(told))
         with progress_bars(len(prepared.workload.arrivals)) as tell:
             listen = None if logs is None else logs.listen
             comparison = run_all(prepared.workload, contenders, tell, listen)

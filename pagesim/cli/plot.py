@@ -72,11 +72,11 @@ def measured(log: "RunLog", name: str) -> "Run":
     from pagesim.core import events as ev
     from pagesim.replay.feeding import feed
     from pagesim.replay.log import replayed
-    from pagesim.replay.report import Meters
+    from pagesim.replay.report import Meters, was_saturated
     from pagesim.views.plots import Run
 
     meters = Meters(log.geometry)
     feed(meters, replayed(log))
     arrivals = {e.time_ns for e in replayed(log) if isinstance(e, ev.RequestArrived)}
-    report = meters.report(saturated=len(arrivals) == 1)
+    report = meters.report(saturated=was_saturated(log.header, arrivals))
     return Run(name, meters.waste, meters.latency, log.geometry.num_slots, report.waste)

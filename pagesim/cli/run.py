@@ -100,7 +100,8 @@ def run(
                 config = settings.scheduler_config(allocator, geometry)
                 repeat = how_to_repeat(name, settings.memory, config, settings.cost)
                 mine = {} if own is None else {"manager": manager}
-                header = log_header(geometry, **{**prepared.facts, **repeat, **mine})
+                facts = {**prepared.facts, "saturated": prepared.workload.saturated}
+                header = log_header(geometry, **{**facts, **repeat, **mine})
                 writer = stack.enter_context(LogWriter(path, header))
                 if own is not None:
                     own.log, own.path = writer, log

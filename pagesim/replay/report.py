@@ -1,6 +1,6 @@
 """What one run came to, as plain numbers. Knows nothing about how they are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 
@@ -90,7 +90,7 @@ class Meters:
     def report(self, *, saturated: bool) -> RunReport:
         """Sum up. ``saturated``: all requests waited from the start; then means are taken while some still do."""
         latency = self.latency
-        window = self._window(saturated=saturated)
+        window = mean_window(latency.waiting_series, saturated=saturated)
         steps = slice(window.first, window.stop)
         duration = latency.time_ns / 1e9
         refused = latency.refusals
@@ -123,17 +123,24 @@ class Meters:
             tpot_s=spread([ns / 1e9 for ns in latency.per_token_ns]),
         )
 
-    def _window(self, *, saturated: bool) -> Window:
-        num_steps = self.waste.num_steps
-        if not saturated:
-            return Window(0, num_steps, "all steps")
-        waiting = self.latency.waiting_series
-        stop = num_steps
-        while stop and not waiting[stop - 1]:
-            stop -= 1
-        if not stop:
-            return Window(0, num_steps, "all steps (nobody had to wait)")
-        return Window(stop // 5, stop, "the steps in which requests waited, less the first 20 %")
+
+def mean_window(waiting: Sequence[int], *, saturated: bool) -> Window:
+    """Over which steps means are taken, from how many requests waited in each step."""
+    num_steps = len(waiting)
+    if not saturated:
+        return Window(0, num_steps, "all steps")
+    stop = num_steps
+    while stop and not waiting[stop - 1]:
+        stop -= 1
+    if not stop:
+        return Window(0, num_steps, "all steps (nobody had to wait)")
+    return Window(stop // 5, stop, "the steps in which requests waited, less the first 20 %")
+
+
+def was_saturated(header: Mapping[str, object], arrival_times: Collection[int]) -> bool:
+    """Did all requests of a logged run wait from the start? As its header says, else if they came at one time."""
+    told = header.get("saturated")
+    return told if isinstance(told, bool) else len(arrival_times) == 1
 
 
 def spread(values: Sequence[float]) -> Spread:

@@ -20,6 +20,7 @@ from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import KIND_GROUPS, LABELS, explainer, is_between_steps
 from pagesim.replay.feeding import CONTRADICTIONS, contradiction
 from pagesim.replay.log import LoggedEvents, RunLog, UnknownEvent, encode, log_header
+from pagesim.replay.report import mean_window, was_saturated
 from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase, TimelineFold
 from pagesim.replay.waste import KINDS as WASTE_KINDS
@@ -117,6 +118,8 @@ class _Packing:
         self.meter = WasteMeter(log.geometry)
         self.timeline = TimelineFold()
         self.contents = Contents()
+        self.arrival_times: set[int] = set()
+        self.waiting = array("q")  # requests in each step
         self.start: Json = {}
         self.first_step = 0
         self.first, self.stop = window
@@ -140,6 +143,7 @@ class _Packing:
                     between = int(is_between_steps(event, self.state))
                 for fold in (self.state, self.meter, self.timeline):
                     fold.apply(event)  # type: ignore[arg-type]  # unknown kinds change nothing
+                self._count(event)
                 if is_in:
                     self.contents.add(place, event)
                     self.events.append(plain_event(event))
@@ -150,6 +154,13 @@ class _Packing:
         except CONTRADICTIONS:
             self._end_before(place)
         self.stop = self.first + len(self.events)
+
+    def _count(self, event: Event) -> None:
+        """What says over which steps means are taken."""
+        if isinstance(event, ev.RequestArrived):
+            self.arrival_times.add(event.time_ns)
+        elif isinstance(event, ev.StepPlanned):
+            self.waiting.append(event.waiting)
 
     def _begin(self) -> None:
         """The window begins here."""
@@ -239,9 +250,15 @@ class _Packing:
         parts = (list(used), reserved, internal, external)
         return {name: differences(part) for name, part in zip(WASTE_KINDS, parts, strict=False)}
 
-    def _mean_waste(self) -> list[float]:
-        steps = self.meter.num_steps
-        return [round(part, 3) for part in self.meter.split(0, steps)[:5]] if steps else []
+    def _mean_waste(self) -> list[object]:
+        """Slots of each kind, a mean over the steps over which a run's report takes it, and those steps: first, stop,
+        and why. Of the whole run, also where the page holds a part of it."""
+        saturated = was_saturated(self.log.header, self.arrival_times)
+        window = mean_window(self.waiting, saturated=saturated)
+        if window.stop == window.first:
+            return []
+        split = self.meter.split(window.first, window.stop)
+        return [list(split[:5]), window.first, window.stop, window.why]
 
     def _lanes(self) -> list[list[object]]:
         """Of each sequence in the window: its number, its name, and where each phase begins, as step, phase, ..."""

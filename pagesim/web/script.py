@@ -44,7 +44,9 @@ EXPORTS = (
     "Run",
     "holdersOf",
     "mapCells",
+    "meanWords",
     "momentSplit",
+    "percent",
 )
 
 

@@ -72,6 +72,16 @@ const answers = {
     return told;
   },
 
+  // The mean split over the run as the page says it, and over which steps.
+  async means() {
+    const slots = run.geometry[0] * run.geometry[1];
+    return [run.meanWaste.map((part) => player.percent(part, slots)), player.meanWords(run)];
+  },
+
+  async percents({ pairs }) {
+    return pairs.map(([part, whole]) => player.percent(part, whole));
+  },
+
   async block({ block, place }) {
     await run.go(place);
     return run.placesOfBlock(block, 1e6);

@@ -27,7 +27,7 @@ export class Run {
     this.between = contents.between;
     this.stepEnds = summed(contents.step_ends);
     this.waste = Object.fromEntries(Object.entries(contents.waste).map(([kind, slots]) => [kind, summed(slots)]));
-    this.meanWaste = contents.mean_waste;
+    [this.meanWaste, ...this.meanWindow] = contents.mean_waste.length ? contents.mean_waste : [null];
     this.lanes = new Map(contents.lanes.map(([seq, name, flat]) => [seq, { name, flat }]));
     this.requests = new Map(); // their sequences by request
     this.samples = new Map();

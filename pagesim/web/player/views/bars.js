@@ -1,4 +1,4 @@
-// Where the memory is, as bars with a colour and a pattern for each kind: now, in this step, in all steps.
+// Where the memory is, as bars with a colour and a pattern for each kind: now, in this step, in the mean.
 //
 // What is reserved and what is wasted shows in hindsight, so it comes from Python with the run.
 
@@ -44,7 +44,7 @@ export class MomentBar {
   }
 }
 
-// The five kinds of the paper, in this step and over the run.
+// The five kinds of the paper, in this step and as a mean over the steps over which the terminal takes it, too.
 export class WasteView {
   constructor(page, run, level) {
     this.run = run;
@@ -52,10 +52,11 @@ export class WasteView {
     this.slots = run.geometry[0] * run.geometry[1];
     this.bars = el("div", { class: "waste-bars" });
     this.body = el("tbody");
-    const head = ["kind", "this step", "slots", "all steps", "what it is"].map((name, at) =>
+    const head = ["kind", "this step", "slots", "mean", "what it is"].map((name, at) =>
       el("th", { scope: "col", class: at > 0 && at < 4 ? "number" : "" }, name));
     const table = el("table", { class: "figures" }, el("thead", {}, el("tr", {}, ...head)), this.body);
-    const { element, note } = panel("Where the memory went", level, this.bars, table);
+    const over = run.meanWaste ? [el("p", { class: "more" }, meanWords(run))] : [];
+    const { element, note } = panel("Where the memory went", level, this.bars, table, ...over);
     this.element = element;
     this.element.classList.add("waste");
     note.textContent = "in hindsight: what nobody ever fills is waste";
@@ -72,7 +73,7 @@ export class WasteView {
   draw() {
     const now = this.ofStep();
     const mean = this.run.meanWaste;
-    const rows = [["this step", now], ["mean of all steps", mean.length ? mean : null]];
+    const rows = [["this step", now], [meanLabel(this.run), mean]];
     this.bars.replaceChildren(...rows.flatMap(([label, split]) => {
       if (!split) return [];
       const parts = this.kinds.map(({ name }, at) => [name, split[at], name]);
@@ -87,7 +88,25 @@ export class WasteView {
       el("th", { scope: "row" }, el("i", { class: `swatch kind-${name}` }), name),
       number(now ? percent(now[at], this.slots) : "–"),
       number(now ? shownNumber(now[at]) : "–"),
-      number(mean.length ? percent(mean[at], this.slots) : "–"),
+      number(mean ? percent(mean[at], this.slots) : "–"),
       el("td", { class: "meaning" }, meaning));
   }
+}
+
+function isOfAll(run) {
+  const [first, stop] = run.meanWindow;
+  return first === 0 && stop === run.payload.num_steps;
+}
+
+function meanLabel(run) {
+  return !run.meanWaste || isOfAll(run) ? "mean of all steps" : "mean while requests waited";
+}
+
+// Over which steps the mean was taken, and that it is not of this page alone where the page holds a part of a run.
+export function meanWords(run) {
+  const [first, stop, why] = run.meanWindow;
+  const steps = stop - first > 1 ? `steps ${shownNumber(first)} to ${shownNumber(stop - 1)}` : `step ${shownNumber(first)}`;
+  const over = isOfAll(run) ? why : `${steps}: ${why}`;
+  const isPart = run.log.first > 0 || run.log.stop < run.payload.total;
+  return `The mean is over ${over}${isPart ? ", of the whole run, not only of the part that this page holds" : ""}.`;
 }
