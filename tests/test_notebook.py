@@ -149,6 +149,34 @@ def test_a_place_that_is_not_there_is_refused(wrong):
                 picture("figure-8", **wrong)
 
 
+def test_players_are_pictures_where_that_is_asked_for(monkeypatch):
+    asked = player("figure-8", step=2, still=True)
+    assert type(asked) is players.StillPlayer
+    assert "pip install" not in repr(asked)
+    assert repr(frame("figure-8", step=2)) == repr(asked)
+    monkeypatch.setattr(players, "_widget_class", lambda: lambda *_, **__: "a widget")
+    for said, picture in (("1", True), ("0", False), ("", False)):
+        monkeypatch.setenv("PAGESIM_STILL", said)
+        assert (player("figure-8") == "a widget") is not picture
+    monkeypatch.setenv("PAGESIM_STILL", "1")
+    assert player("figure-8", still=False) == "a widget"
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["widget", "still"])
+def test_what_is_no_place_or_no_pair_is_refused_in_a_sentence(asked):
+    shown = player("figure-8", still=asked)
+    for wrong in (
+        lambda: setattr(shown, "step", "x"),
+        lambda: setattr(shown, "event", 1.5),
+        lambda: setattr(shown, "event", None),
+        lambda: player("figure-8", step="2"),
+        lambda: player("figure-6", "figure-7", "figure-8"),
+    ):
+        with pytest.raises(InputError, match=r"^[^\n]+$"):
+            wrong()
+    assert shown.event == 0
+
+
 # -- the widget ------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,9 @@ Oracles: jupytext, the exercises' own solutions, the lessons' own questions.
 
 import ast
 import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -156,3 +158,38 @@ def test_they_run_from_a_clean_kernel(path, tmp_path, monkeypatch):
         "text/html" in o["data"] or "image/png" in o["data"] for o in shown if len(o["data"]) > 1
     )
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == []
+
+
+def test_a_notebook_as_html_has_pictures_of_its_players(tmp_path):
+    """The command in notebooks/README.md."""
+    for module in ("nbconvert", "ipykernel"):
+        pytest.importorskip(module, reason=f"{module} is not installed: no notebook was converted")
+    book = json.loads((FOLDER / "02_blocks_and_tables.ipynb").read_text(encoding="utf-8"))
+    load = {**book["cells"][1], "source": "from pagesim.notebook import player\n"}
+    assert load["cell_type"] == "code"
+    shows = {**load, "id": "shows", "source": "player('figure-7', step=2)"}
+    path = tmp_path / "one.ipynb"
+    path.write_text(json.dumps({**book, "cells": [load, shows]}), encoding="utf-8")
+    folders = (
+        "IPYTHONDIR",
+        "JUPYTER_RUNTIME_DIR",
+        "JUPYTER_CONFIG_DIR",
+        "JUPYTER_DATA_DIR",
+        "HOME",
+    )
+    own = {name: str(tmp_path / name.lower()) for name in folders}
+    words = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "one.ipynb"]
+    done = subprocess.run(
+        words,
+        cwd=tmp_path,
+        env={**os.environ, **own, "PAGESIM_STILL": "1"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert 'class="pagesim-picture"' in page
+    assert "step 2 of" in page
+    assert "widget-view+json" not in page

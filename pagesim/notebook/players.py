@@ -3,6 +3,7 @@
 Knows nothing about how a run is shown in a browser.
 """
 
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -27,6 +28,8 @@ from pagesim.web.bundle import Json, Window, page_payload, run_payload, usual_wi
 if TYPE_CHECKING:
     from pagesim.notebook.widget import PlayerWidget
 
+STILL = "PAGESIM_STILL"
+"""Set to 1, players are pictures: for notebooks that become HTML or PDF files, which run no widgets."""
 HOW = "To step through it with buttons and keys: pip install 'pagesim[notebooks]'"
 THEMES = (None, "light", "dark")
 MOST_EVENTS = 50_000
@@ -73,9 +76,11 @@ class Track:
 class StillPlayer:
     """A picture of the place, which Python moves: set ``step`` or ``event``, and display it again."""
 
-    def __init__(self, tracks: Sequence[Track], place: int) -> None:
+    def __init__(self, tracks: Sequence[Track], place: int, closing: str = HOW) -> None:
+        """``closing`` is said below the picture."""
         self._track, *self._others = tracks
         self._place = place
+        self._closing = closing
 
     @property
     def event(self) -> int:
@@ -96,7 +101,7 @@ class StillPlayer:
         self._place = self._track.place_of(step)
 
     def shown(self) -> Shown:
-        return still([self._track, *self._others], self._place, HOW)
+        return still_picture([self._track, *self._others], self._place, self._closing)
 
     def __repr__(self) -> str:
         return repr(self.shown())
@@ -105,7 +110,7 @@ class StillPlayer:
         return self.shown()._repr_mimebundle_(include, exclude)
 
 
-def still(tracks: Sequence[Track], place: int, closing: str = "") -> Shown:
+def still_picture(tracks: Sequence[Track], place: int, closing: str = "") -> Shown:
     """The first run at its place, any other at the same simulated time."""
     first, *others = tracks
     frames: list[RenderableType] = [first.picture(place)]
@@ -122,17 +127,35 @@ def still(tracks: Sequence[Track], place: int, closing: str = "") -> Shown:
 def player(
     source: Source,
     other: Source | None = None,
-    *,
+    *more: Source,
     step: int | None = None,
     event: int | None = None,
     height: int = 640,
     theme: str | None = None,
+    still: bool | None = None,
 ) -> "PlayerWidget | StillPlayer":
     """A run to step through, forward and back; with ``other``, two runs side by side, at the same simulated time.
 
     It begins at ``step`` or ``event``, else where the Walk or Cursor is that was given, else at the start. Its ``step``
     and ``event`` can be read and set. ``height`` in pixels; ``theme``: "light" or "dark", instead of the notebook's.
+    ``still``: only a picture of the place, which survives any export; not said, PAGESIM_STILL=1 asks for it.
     """
+    if more:
+        raise InputError(f"{2 + len(more)} runs were given; a player shows one run or two")
+    _refuse_looks(theme, height)
+    if step is not None and event is not None:
+        raise InputError(f"step {step} and event {event} were both given; leave one out")
+    tracks = [Track(recorded(each)) for each in (source, other) if each is not None]
+    place = _first_place(tracks[0], step, event)
+    if still if still is not None else os.environ.get(STILL, "") not in ("", "0"):
+        return StillPlayer(tracks, place, closing="")
+    widget = _widget_class()
+    if widget is None:
+        return StillPlayer(tracks, place)
+    return widget(tracks, place, height=height, theme=theme)
+
+
+def _refuse_looks(theme: str | None, height: int) -> None:
     if theme not in THEMES:
         raise InputError(
             f"theme {theme!r} was given; it is 'light', 'dark' or None, the notebook's"
@@ -141,22 +164,16 @@ def player(
         raise InputError(
             f"a height of {height} was given; it must be {LEAST_HEIGHT} or more pixels"
         )
-    if step is not None and event is not None:
-        raise InputError(f"step {step} and event {event} were both given; leave one out")
-    tracks = [Track(recorded(each)) for each in (source, other) if each is not None]
-    first = tracks[0]
+
+
+def _first_place(track: Track, step: int | None, event: int | None) -> int:
+    """At this step or event; else where its giver was, if the player holds that; else at the start."""
     if step is not None:
-        place = first.place_of(step)
-    elif event is not None:
-        place = first.checked(event)
-    else:
-        asked = first.recording.place
-        inside = asked is not None and first.window.first <= asked <= first.window.stop
-        place = asked if asked is not None and inside else first.window.first
-    widget = _widget_class()
-    if widget is None:
-        return StillPlayer(tracks, place)
-    return widget(tracks, place, height=height, theme=theme)
+        return track.place_of(step)
+    if event is not None:
+        return track.checked(event)
+    asked, window = track.recording.place, track.window
+    return asked if asked is not None and window.first <= asked <= window.stop else window.first
 
 
 def payload_of(tracks: Sequence[Track]) -> Json:

@@ -90,6 +90,7 @@ def recorded(source: Source) -> Recording:
 
 def place_of_step(cursor: Cursor, step: int, name: str) -> int:
     """The place just after the step is planned. Raises InputError where there is no such step."""
+    _refuse_unless_whole(step, "step")
     if not 0 <= step < cursor.num_steps:
         there = f"steps 0 to {cursor.num_steps - 1:,}" if cursor.num_steps else "no steps"
         raise InputError(f"step {step:,} was asked for and {name} has {there}")
@@ -97,11 +98,17 @@ def place_of_step(cursor: Cursor, step: int, name: str) -> int:
 
 
 def checked_place(cursor: Cursor, event: int, name: str) -> int:
+    _refuse_unless_whole(event, "event")
     if not 0 <= event <= cursor.num_events:
         raise InputError(
             f"event {event:,} was asked for and {name} has {cursor.num_events:,} events; 0 is the start"
         )
     return event
+
+
+def _refuse_unless_whole(value: object, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{what} {value!r} was given; it is a whole number, such as 3")
 
 
 def changed_at(cursor: Cursor) -> frozenset[int]:

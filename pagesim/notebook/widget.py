@@ -5,12 +5,13 @@ Knows nothing about where runs come from.
 
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import cast
+from typing import NoReturn, cast
 
 import anywidget  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import traitlets
 
-from pagesim.notebook.players import Track, payload_of, still
+from pagesim.core.errors import InputError
+from pagesim.notebook.players import Track, payload_of, still_picture
 from pagesim.notebook.shown import Bundle, chosen
 from pagesim.web.script import player_script, player_style
 
@@ -27,6 +28,19 @@ def _script() -> str:
     return f"{player_script()}\n{text}"
 
 
+class _Place(traitlets.Int):  # type: ignore[misc,type-arg,unused-ignore]
+    """What is no number at all is refused in a sentence, as places are that are not there."""
+
+    def error(
+        self,
+        obj: object,  # noqa: ARG002
+        value: object,
+        error: Exception | None = None,  # noqa: ARG002
+        info: str | None = None,  # noqa: ARG002
+    ) -> NoReturn:
+        raise InputError(f"{self.name} {value!r} was given; it is a whole number, such as 3")
+
+
 class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
     """A player. ``event`` is the number of events behind the place, ``step`` the step planned last (``None``: the first
     is still to come); both can be read and set. Of two runs, ``run`` is the one that moves: the reader says which."""
@@ -37,8 +51,8 @@ class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
     height = traitlets.Int().tag(sync=True)
     theme = traitlets.Unicode(None, allow_none=True).tag(sync=True)
     run = traitlets.Int(0).tag(sync=True)
-    event = traitlets.Int(0).tag(sync=True)
-    step = traitlets.Int(None, allow_none=True).tag(sync=True)
+    event = _Place(0).tag(sync=True)
+    step = _Place(None, allow_none=True).tag(sync=True)
 
     def __init__(
         self, tracks: Sequence[Track], place: int, *, height: int, theme: str | None
@@ -86,6 +100,6 @@ class PlayerWidget(anywidget.AnyWidget):  # type: ignore[misc,unused-ignore]
             return {}, {}
         bundle, metadata = asked
         others = [track for track in self._tracks if track is not self._track]
-        picture = still([self._track, *others], self.event)
+        picture = still_picture([self._track, *others], self.event)
         bundle |= picture._repr_mimebundle_() | {"image/svg+xml": picture.svg()}
         return chosen(bundle, kwargs.get("include"), kwargs.get("exclude")), metadata
