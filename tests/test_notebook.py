@@ -3,6 +3,7 @@
 Oracles: the command line, the cursor, the exported page, the exercises' own solutions.
 """
 
+import ast
 import json
 import re
 
@@ -37,7 +38,7 @@ from pagesim.views.export import Look, to_text
 from pagesim.views.fragment import to_fragment
 from pagesim.web.bundle import page_payload, run_payload
 from pagesim_lessons import course, exercises
-from pagesim_lessons.lesson import Ask
+from pagesim_lessons.lesson import Ask, Say, Section, Show
 from pagesim_lessons.quizzes.topics import TOPICS, problem
 from pagesim_lessons.walk import Walk
 
@@ -357,6 +358,63 @@ def test_numbers_lists_and_truth_values_are_answers_too():
     assert question(4, 2, "what?").questions[0].right is None
 
 
+def test_a_question_stands_below_what_the_lesson_says_and_shows_before_it():
+    """Of its section, since the question before; the parts are counted here by hand."""
+    for number, at in ((1, 3), (4, 1), (7, 1), (9, 1), (12, 4)):
+        scene: list[Say | Show] = []
+        asked = 0
+        for part in course.find(str(number)).script():
+            if isinstance(part, Ask):
+                asked += 1
+                if asked == at:
+                    break
+            scene = [] if isinstance(part, Ask | Section) else [*scene, part]
+        posed = question(number, at)
+        html = posed._repr_mimebundle_()["text/html"]
+        said, seen = words(repr(posed)), words(text_of(html))
+        before, _, _ = said.partition(words(part.question))
+        assert before
+        assert html.count('class="pagesim-picture"') == sum(isinstance(p, Show) for p in scene)
+        for one in scene:
+            if isinstance(one, Say | Show):
+                text = one.text if isinstance(one, Say) else one.caption
+                assert words(text) in before
+                assert words(text) in seen
+            if isinstance(one, Show):
+                assert words(to_text([one.picture], Look(92, color=False))) in before
+        bare = words(repr(question(number, at, scene=False)))
+        assert words(part.question) in bare
+        assert len(bare) < len(said)
+
+
+def words(text):
+    """What stays the same however it is set: without blanks, backticks, and the marks of lists."""
+    return re.sub(r"[\s`-]", "", text)
+
+
+def test_help_is_one_line_away_after_a_wrong_answer():
+    assert "hint=True" in repr(question(4, 2, 13))
+    assert "hint=True" not in repr(question(4, 2, 13, hint=True))
+    assert "hint=True" not in repr(question(4, 2, 12))
+    assert "hint=True" not in repr(question(4, 2))
+    assert "hint=1" in repr(quiz("slots", 1, ["no"] * 0 + [-1]))
+    assert 'hint("free-list", 2)' in repr(hint("free-list"))
+    assert "hint(" not in repr(hint("free-list", 3))
+
+
+def test_a_single_answer_is_one_answer():
+    for topic in TOPICS:
+        for seed in range(40):
+            posed = problem(topic, seed)
+            text = posed.questions[0].answer.shown()
+            typed = text[0] if ") " in text else text.partition(" (")[0]
+            if len(typed) > 1:
+                break
+        assert quiz(topic, seed, typed).num_right == 1
+    assert quiz("slots", 1, 4096).questions[0].right is False
+    assert quiz("slots", 1, "4096").questions[1].right is None
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_problem_is_graded_answer_by_answer(topic):
     posed = problem(topic, 5)
@@ -374,6 +432,7 @@ def test_questions_that_are_not_there_are_refused():
         lambda: question(99, 1),
         lambda: question(4, 99),
         lambda: question(4, 0),
+        lambda: question(4, 1, hint=3),
         lambda: quiz("slotts"),
         lambda: quiz("slots", 1, ["1"] * 20),
         lambda: quiz("slots", 1, hint=4),
@@ -408,6 +467,20 @@ def test_an_exercise_is_checked_as_in_a_terminal(still):
     ):
         with pytest.raises(InputError):
             wrong()
+
+
+@pytest.mark.parametrize("name", exercises.NAMES)
+def test_a_task_reads_as_its_description_does(name):
+    described = ast.get_docstring(ast.parse((exercises.folder_of(name) / "task.py").read_text()))
+    shown = task(name)
+    html = shown._repr_mimebundle_()["text/html"]
+    for said in (repr(shown), text_of(html)):
+        assert words(described) in words(said)
+        for line in described.splitlines():
+            if line.startswith("        "):
+                assert line[4:].rstrip() in said
+    assert "``" not in html + repr(shown)
+    assert not shown.right
 
 
 SIMPLE = """
@@ -487,6 +560,25 @@ def test_cells_with_exercises_are_checked(shell):
     assert "line 3" in repr(done.result)
     done = shell.run_cell("%%manager Stack\n" + SIMPLE.replace("SHORT", "False"))
     assert done.result.passed
+
+
+def test_a_cell_leaves_its_names_and_what_came_of_it(shell):
+    solution = (exercises.folder_of("free-list") / "solution.py").read_text()
+    broken = solution.replace("raise ValueError", "pass  #")
+    graded = shell.run_cell(f"%%exercise free-list\nprint('once')\n{broken}").result
+    assert shell.user_ns["checked"] is graded
+    said = repr(graded)
+    assert "checked.player()" in said
+    assert "import" not in said
+    calls = said.partition("pasted into Python:\n")[2].partition("\n\n")[0]
+    assert shell.run_cell(calls).success
+    assert shell.run_cell("checked.player(); checked.player()").success
+    shell.run_cell("%%exercise free-list\nimport sys\nlater = 1\nsys.exit()")
+    assert not shell.user_ns["checked"].passed
+    assert "later" not in shell.user_ns
+    shell.run_cell("%%manager Stack\n" + SIMPLE.replace("SHORT", "True"))
+    assert "checked.player()" in repr(shell.user_ns["checked"])
+    assert shell.user_ns["Stack"](3, 4).num_free == 3
 
 
 def test_errors_of_ours_are_one_sentence(shell, capsys):

@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pagesim.core.errors import InputError
+from pagesim.notebook.prose import Sheet, parts_of
 from pagesim.notebook.recordings import Recording
 from pagesim.notebook.shown import Bundle, Shown
 from pagesim.practice.film_log import write_film
@@ -30,14 +31,14 @@ Code = str | Path | type | Callable[..., object]
 
 
 class Graded:
-    """What came of a check, displayed as in a terminal. ``outcome`` has all of it."""
+    """What came of a check, displayed as in a terminal. ``outcome`` has all of it, ``called`` is what the reader calls
+    it: ``_`` is what a cell gave last."""
 
     def __init__(self, name: str, outcome: Outcome, parts: list[RenderableType]) -> None:
         self.name = name
         self.outcome = outcome
-        if self._has_film:
-            parts = [*parts, Text("see it?    _.player()", style="dim")]
-        self._shown = Shown(*parts, title=f"check of {name}")
+        self.called = "_"
+        self._parts = parts
 
     @property
     def passed(self) -> bool:
@@ -59,11 +60,15 @@ class Graded:
         opens_at = write_film(path, film, title=title, law=outcome.law, sentence=outcome.sentence)
         return player(Recording(self.name, read_log(path), opens_at))
 
+    def _shown(self) -> Shown:
+        see = [Text(f"see it?    {self.called}.player()", style="dim")] if self._has_film else []
+        return Shown(*self._parts, *see, title=f"check of {self.name}")
+
     def __repr__(self) -> str:
-        return repr(self._shown)
+        return repr(self._shown())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
-        return self._shown._repr_mimebundle_(include, exclude)
+        return self._shown()._repr_mimebundle_(include, exclude)
 
 
 class OwnManager(Graded):
@@ -123,18 +128,19 @@ def hint(name: str, number: int = 1) -> Shown:
     hints = task.exercise.hints
     if not 1 <= number <= len(hints):
         raise InputError(f"hint {number} was asked for; there are 1 to {len(hints)}")
-    return Shown(
-        Text(f"Hint {number} of {len(hints)}: {hints[number - 1]}"), title="hint", width=92
-    )
+    said = Text(f"Hint {number} of {len(hints)}: {hints[number - 1]}")
+    more = len(hints) - number
+    after = f'{more} more: hint("{task.name}", {number + 1})' if more else "That was the last."
+    return Shown(said, Text(after, style="dim"), title="hint")
 
 
-def task(name: str) -> Shown:
+def task(name: str) -> Sheet:
     """What an exercise asks for. Raises InputError."""
     import ast
 
     found = _task(name)
     text = ast.get_docstring(ast.parse(found.text())) or ""
-    return Shown(Text(text), title=f"exercise {found.name}", width=120)
+    return Sheet(f"Exercise {found.name}", (), list(parts_of(text)))
 
 
 def _task(name: str) -> "Task":
@@ -148,11 +154,16 @@ def _outcome_parts(task: "Task", file: Path, outcome: Outcome) -> list[Renderabl
     from pagesim.practice.checking import Checked
 
     checked = Checked(task, file, outcome, None, [])
-    return [_for_cells(part, task) for part in checked_parts(checked, "utf-8")]
+    source = f"from {task.exercise.module} import "
+    return [
+        _for_cells(part, task)
+        for part in checked_parts(checked, "utf-8")
+        if not (isinstance(part, Text) and part.plain.startswith(source))
+    ]
 
 
 def _for_cells(part: RenderableType, task: "Task") -> RenderableType:
-    """Where the terminal names its own command for hints, a cell has another."""
+    """Where the terminal names its own command for hints, a cell has another. What calls need is in the notebook."""
     from rich.table import Table
 
     if isinstance(part, Table) and part.columns and "stuck" in map(str, part.columns[0].cells):

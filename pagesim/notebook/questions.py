@@ -3,42 +3,54 @@
 Knows nothing about how they are drawn, and contains none of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from pagesim.core.errors import InputError
-from pagesim.notebook.prose import Asked, Sheet
+from pagesim.notebook.prose import Asked, Part, Picture, Sheet, parts_of
 from pagesim.practice.answers import Answer, Choice, UnreadableAnswerError
 
 if TYPE_CHECKING:
-    from pagesim_lessons.lesson import Ask, Part
+    from pagesim_lessons.lesson import Ask
+    from pagesim_lessons.lesson import Part as LessonPart
     from pagesim_lessons.quizzes.problem import Question
 
 HINTS = (1, 2, 3)
 
 
-def question(lesson: int, number: int, answer: object = "", *, hint: bool = False) -> Sheet:
+def question(
+    lesson: int, number: int, answer: object = "", *, hint: bool = False, scene: bool = True
+) -> Sheet:
     """Question ``number`` of a lesson. Without an ``answer`` it is asked, with one it is graded.
 
-    An answer is typed as in a terminal, as a text or a number. ``hint``: with the lesson's hint. Raises InputError for
-    a question that there is not.
+    An answer is typed as in a terminal, as a text or a number. ``hint``: with the lesson's hint. ``scene``: with what
+    the lesson says and shows between the question before and this one. Raises InputError for a question that there is
+    not.
     """
-    ask = _lesson(lesson).question(number)
+    if hint not in (False, True):
+        raise InputError(
+            f"hint {hint!r} was given; a lesson's question has one hint, and hint=True shows it"
+        )
+    stands_in, ask = _lesson(lesson).question(number)
     typed = _typed(answer)
     asked = _asked("", ask.question, ask.answer, typed, ask.why)
-    if hint and asked.right is not True:
-        asked = _with(asked, f"Hint: {ask.hint}")
+    if asked.right is not True:
+        asked = _helped(asked, ask.hint if hint else "", "hint=True")
+    story = list(stands_in) if scene else []
     closing = f"Its lesson: `pagesim learn {lesson}`. Your answer goes into the call, in quotes."
     return Sheet(
-        f"Lesson {lesson}, question {number}", [asked], closing="" if typed.strip() else closing
+        f"Lesson {lesson}, question {number}",
+        [asked],
+        story,
+        closing="" if typed.strip() else closing,
     )
 
 
-def quiz(
-    topic: str, seed: int = 0, answers: Sequence[object] = (), *, hint: int | None = None
-) -> Sheet:
-    """A problem of ``pagesim quiz``: every seed is another one. ``answers`` are graded, one for each question.
+def quiz(topic: str, seed: int = 0, answers: object = (), *, hint: int | None = None) -> Sheet:
+    """A problem of ``pagesim quiz``: every seed is another one. ``answers`` are graded, one for each question; of a
+    single answer no list need be made.
 
     ``hint`` is 1 (weak), 2 (medium) or 3 (strong). Raises InputError for a topic that there is not.
     """
@@ -46,6 +58,7 @@ def quiz(
 
     if hint is not None and hint not in HINTS:
         raise InputError(f"hint {hint} was given; it is 1 (weak), 2 (medium) or 3 (strong)")
+    answers = list(answers) if isinstance(answers, list | tuple) else [answers]
     posed = problem(topic, seed)
     if len(answers) > len(posed.questions):
         raise InputError(
@@ -61,9 +74,9 @@ def quiz(
 
 def _quizzed(number: int, question: "Question", typed: str, hint: int | None) -> Asked:
     asked = _asked(f"{number}.", question.prompt, question.answer, typed, question.why)
-    if hint is not None and asked.right is not True:
-        asked = _with(asked, f"Hint: {question.hints[hint - 1]}")
-    return asked
+    if asked.right is True:
+        return asked
+    return _helped(asked, "" if hint is None else question.hints[hint - 1], "hint=1")
 
 
 def _typed(answer: object) -> str:
@@ -95,10 +108,29 @@ def _asked(label: str, prompt: str, right: Answer, typed: str, why: str) -> Aske
     return Asked(label, prompt, right.form, options, verdict.right, said)
 
 
-def _with(asked: Asked, text: str) -> Asked:
-    from dataclasses import replace
+def _helped(asked: Asked, hint: str, way: str) -> Asked:
+    """With the hint; without one, and after a wrong answer, with the way to one."""
+    if hint:
+        return replace(asked, more=[*asked.more, f"Hint: {hint}"])
+    if asked.right is False:
+        return replace(asked, more=[*asked.more, f"`{way}` in the call helps."])
+    return asked
 
-    return replace(asked, more=[*asked.more, text])
+
+def _scene_parts(part: "LessonPart") -> "Iterable[Part]":
+    from pagesim_lessons.lesson import Say, Show
+
+    if isinstance(part, Say):
+        yield from _said(part.text)
+    elif isinstance(part, Show):
+        if part.caption:
+            yield from _said(part.caption)
+        yield Picture(part.picture, "picture of the lesson")
+
+
+def _said(text: str) -> "Iterable[Part]":
+    """How far a lesson's lines are set in means nothing."""
+    return parts_of("\n".join(line.strip() for line in text.splitlines()))
 
 
 class _Script:
@@ -108,11 +140,13 @@ class _Script:
         from pagesim_lessons import course
 
         self._lesson = course.find(str(number))
-        self._parts: Iterator[Part] = self._lesson.script()
-        self._asks: list[Ask] = []
+        self._parts: Iterator[LessonPart] = self._lesson.script()
+        self._scene: list[Part] = []
+        self._asks: list[tuple[Sequence[Part], Ask]] = []
 
-    def question(self, number: int) -> "Ask":
-        from pagesim_lessons.lesson import Ask
+    def question(self, number: int) -> "tuple[Sequence[Part], Ask]":
+        """With its scene: what the section says and shows since the question before."""
+        from pagesim_lessons.lesson import Ask, Section
 
         while len(self._asks) < number:
             part = next(self._parts, None)
@@ -121,7 +155,10 @@ class _Script:
                     f"question {number} was asked for and lesson {self._lesson.number} has {len(self._asks)}"
                 )
             if isinstance(part, Ask):
-                self._asks.append(part)
+                self._asks.append((self._scene, part))
+            if isinstance(part, Ask | Section):
+                self._scene = []
+            self._scene += _scene_parts(part)
         if number < 1:
             raise InputError(f"question {number} was asked for; the first is 1")
         return self._asks[number - 1]
