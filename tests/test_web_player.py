@@ -29,6 +29,7 @@ from pagesim.core.scheduler_config import SchedulerConfig
 from pagesim.core.types import Geometry
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import KIND_GROUPS, explain
+from pagesim.replay.free_queue import queue_of_header
 from pagesim.replay.log import UnknownEvent
 from pagesim.replay.memory_map import changed_blocks, memory_map
 from pagesim.replay.run_state import RunState
@@ -74,15 +75,32 @@ def facts_at_every_place(geometry, events) -> list[str]:
     return told
 
 
-def check_every_place(node, geometry, events) -> None:
+def check_every_place(node, geometry, events, **header) -> None:
     """Going forward, and then in jumps: back, far, and by one."""
     expected = facts_at_every_place(geometry, events)
-    node.ask("load", payload=run_payload(log_in_memory(geometry, events), "a run"))
+    log = log_in_memory(geometry, events, **header)
+    node.ask("load", payload=run_payload(log, "a run"))
     number = len(events) + 1
     assert node.ask("facts", places=list(range(number))) == expected
     jumps = [at * 17 % number for at in range(min(number, 40))]
     jumps += [place for at in jumps for place in (max(at - 1, 0), at)]
     assert node.ask("facts", places=jumps) == [expected[at] for at in jumps]
+    check_free_blocks(node, log, events, jumps)
+
+
+def check_free_blocks(node, log, events, places) -> None:
+    """In their order, in the whole run and in a part of it; none where the header does not say how they were made."""
+    queue = queue_of_header(log.header, log.geometry)
+    expected = [queue and queue.blocks]
+    for event in events:
+        if queue:
+            queue.apply(event)
+        expected.append(queue and queue.blocks)
+    assert node.ask("queues", places=places) == [expected[at] for at in places]
+    first = len(events) // 2
+    node.ask("load", payload=run_payload(log, "a run", window=Window(first, len(events))))
+    places = [at for at in places if at >= first]
+    assert node.ask("queues", places=places) == [expected[at] for at in places]
 
 
 # -- the fold --------------------------------------------------------------------------------------------
@@ -104,9 +122,12 @@ def test_every_scenario_is_the_same_in_the_browser(node, name):
 def tight(caching):
     """Pools in which few sequences fit, with a host that holds some of them, by rules that fork and swap."""
     sizes = st.tuples(
-        st.integers(8, 20), st.sampled_from([2, 3, 1]), st.sampled_from([12, 12, 4, 2])
+        st.integers(8, 20),
+        st.sampled_from([2, 3, 1]),
+        st.booleans(),
+        st.sampled_from([12, 12, 4, 2]),
     )
-    memories = sizes.map(lambda size: Paged(size[0] // size[1], size[1], caching, True, size[2]))
+    memories = sizes.map(lambda size: Paged(size[0] // size[1], size[1], caching, *size[2:]))
 
     def swapping(script):
         config = replace(
@@ -126,7 +147,9 @@ def test_every_paged_run_is_the_same_in_the_browser(node, caching):
     @given(script=tight(caching))
     def check(script):
         checked = CheckedRun(script).run()
-        check_every_place(node, checked.manager.geometry, checked.events)
+        first = {"keep_unkeyed_first": script.memory.keep_unkeyed_first}
+        told = {"allocator": "paged", "memory_settings": first}
+        check_every_place(node, checked.manager.geometry, checked.events, **told)
         for event in checked.events:
             seen[type(event).__name__] = seen.get(type(event).__name__, 0) + 1
 
@@ -267,12 +290,20 @@ def test_two_runs_keep_to_the_same_simulated_time(node):
         for _, geometry, events in (one, other)
     ]
     places = list(range(0, len(one[2]) + 1, 5))
-    cursor = Cursor(one[1], one[2])
-    for place, told in zip(
-        places, node.ask("journey", payloads=payloads, places=places), strict=True
-    ):
+    cursor, beside = Cursor(one[1], one[2]), RunState(other[1])
+    times = [0]
+    for event in other[2]:
+        beside.apply(event)
+        times.append(beside.time_ns)
+    asked = node.ask("journey", payloads=payloads, places=places)
+    for place, told in zip(places, asked, strict=True):
         cursor.seek(place)
-        assert told == [place, other[0].survey.place_at_time(cursor.state.time_ns)]
+        state = cursor.state
+        there = other[0].survey.place_at_time(state.time_ns)
+        if state.time_ns in times and not state.in_step and place < len(one[2]):
+            there = times.index(state.time_ns)
+        assert told == [place, there]
+    assert asked[0] == [0, 0]
 
 
 TEXTUAL = {

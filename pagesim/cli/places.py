@@ -105,17 +105,12 @@ class OpenRun:
         from itertools import islice
 
         from pagesim.replay.feeding import feed
-        from pagesim.replay.free_queue import FreeQueue
+        from pagesim.replay.free_queue import queue_of_header
         from pagesim.replay.log import replayed
 
-        header = self.log.header
-        settings, order = header.get("memory_settings"), header.get("free_order")
-        if header.get("allocator") != "paged" or not isinstance(settings, dict):
+        queue = queue_of_header(self.log.header, self.log.geometry)
+        if queue is None:
             return None
-        first = settings.get("keep_unkeyed_first")
-        if not isinstance(first, bool) or not isinstance(order, list | None):
-            return None
-        queue = FreeQueue(self.log.geometry, keep_unkeyed_first=first, free_order=order)
         feed(queue, islice(replayed(self.log), self.cursor.place))
         return queue
 

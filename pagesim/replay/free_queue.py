@@ -6,10 +6,30 @@ content go to the front.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pagesim.core import events as ev
 from pagesim.core.types import BlockId, Geometry
+
+
+def queue_of_header(header: Mapping[str, object], geometry: Geometry) -> "FreeQueue | None":
+    """The queue as a log's header says that it was made; ``None`` if it does not, or the memory is not paged."""
+    settings, order = header.get("memory_settings"), header.get("free_order")
+    if header.get("allocator") != "paged" or not isinstance(settings, dict):
+        return None
+    first = settings.get("keep_unkeyed_first")
+    if not isinstance(first, bool) or not isinstance(order, list | None):
+        return None
+    if order is not None and not _is_order(order, geometry.num_blocks):
+        return None
+    return FreeQueue(geometry, keep_unkeyed_first=first, free_order=order)
+
+
+def _is_order(order: Sequence[object], num_blocks: int) -> bool:
+    """Does it name each block once?"""
+    if len(order) != num_blocks or any(type(block) is not int for block in order):
+        return False
+    return set(order) == set(range(num_blocks))
 
 
 class FreeQueue:
@@ -26,7 +46,7 @@ class FreeQueue:
         keep_unkeyed_first: bool,
         free_order: Sequence[BlockId] | None = None,
     ) -> None:
-        self._keep_unkeyed_first = keep_unkeyed_first
+        self.keep_unkeyed_first = keep_unkeyed_first
         order = range(geometry.num_blocks) if free_order is None else free_order
         self._queue: OrderedDict[BlockId, None] = OrderedDict.fromkeys(order)
         self._counts: dict[BlockId, int] = {}
@@ -92,7 +112,7 @@ class FreeQueue:
         front = []
         for block in unheld:
             self._queue[block] = None  # at the back
-            if self._keep_unkeyed_first and block not in self.cached:
+            if self.keep_unkeyed_first and block not in self.cached:
                 front.append(block)
         for block in reversed(front):
             self._queue.move_to_end(block, last=False)

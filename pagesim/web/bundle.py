@@ -19,6 +19,7 @@ from pagesim.core.types import Geometry
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import KIND_GROUPS, LABELS, explainer, is_between_steps
 from pagesim.replay.feeding import CONTRADICTIONS, contradiction
+from pagesim.replay.free_queue import queue_of_header
 from pagesim.replay.log import LoggedEvents, RunLog, UnknownEvent, encode, log_header
 from pagesim.replay.report import mean_window, was_saturated
 from pagesim.replay.run_state import RunState
@@ -33,6 +34,7 @@ VERSION = 1
 MOST_EVENTS = 100_000
 CHUNK = 1024
 LONGEST_SENTENCE = 2_000
+MOST_QUEUED = 65_536  # blocks, of whose order a page tells
 LARGEST = 2**53  # whole numbers of JavaScript
 
 Json = dict[str, object]
@@ -117,6 +119,9 @@ class _Packing:
         self.state = RunState(log.geometry)
         self.meter = WasteMeter(log.geometry)
         self.timeline = TimelineFold()
+        small = log.geometry.num_blocks <= MOST_QUEUED
+        self.queue = queue_of_header(log.header, log.geometry) if small else None
+        self.free_blocks: list[int] = []
         self.contents = Contents()
         self.arrival_times: set[int] = set()
         self.waiting = array("q")  # requests in each step
@@ -144,6 +149,7 @@ class _Packing:
                 for fold in (self.state, self.meter, self.timeline):
                     fold.apply(event)  # type: ignore[arg-type]  # unknown kinds change nothing
                 self._count(event)
+                self._queue(event)
                 if is_in:
                     self.contents.add(place, event)
                     self.events.append(plain_event(event))
@@ -162,8 +168,19 @@ class _Packing:
         elif isinstance(event, ev.StepPlanned):
             self.waiting.append(event.waiting)
 
+    def _queue(self, event: Event) -> None:
+        """Where events do not fit the queue that the header tells of, nothing is said of it."""
+        if self.queue is None:
+            return
+        try:
+            self.queue.apply(event)  # type: ignore[arg-type]
+        except CONTRADICTIONS:
+            self.queue = None
+
     def _begin(self) -> None:
         """The window begins here."""
+        if self.queue is not None:
+            self.free_blocks = self.queue.blocks
         self.start = plain_state(self.state)
         self.first_step = self.timeline.num_steps
         for view in self.state.sequences.values():
@@ -194,10 +211,20 @@ class _Packing:
             "num_steps": self.timeline.num_steps,
             "notes": self._notes(name),
             "start": self.start,
+            "free_queue": self._free_queue(),
             "chunk": CHUNK,
             "contents": packed(self._contents()),
             "events": list(chunks(self.events, packed)),
             "sentences": list(chunks(self.sentences, packed)),
+        }
+
+    def _free_queue(self) -> Json | None:
+        """The free blocks where the window begins, the next to be taken first, and where freed ones go."""
+        if self.queue is None:
+            return None
+        return {
+            "keep_unkeyed_first": self.queue.keep_unkeyed_first,
+            "blocks": packed(self.free_blocks),
         }
 
     def _notes(self, name: str) -> list[str]:

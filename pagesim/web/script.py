@@ -11,6 +11,7 @@ from importlib.resources import files
 
 MODULES = (
     "words",
+    "free_queue",
     "state",
     "blocks",
     "log",
@@ -25,6 +26,7 @@ MODULES = (
     "views/bars",
     "views/queues",
     "views/tables",
+    "views/free_blocks",
     "views/events",
     "views/inspector",
     "views/timeline",

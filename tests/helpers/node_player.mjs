@@ -30,6 +30,16 @@ const answers = {
     return [counted, run.place, JSON.stringify(run.state.facts())];
   },
 
+  // The free blocks at each place, the next to be taken first; null where nothing is known of them.
+  async queues({ places }) {
+    const told = [];
+    for (const place of places) {
+      await run.go(place);
+      told.push(run.state.queue && run.state.queue.blocks());
+    }
+    return told;
+  },
+
   // Where keys would lead from each place, and which blocks the last event touched.
   async questions({ places, times, groups, followed }) {
     const told = [];

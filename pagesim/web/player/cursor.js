@@ -9,10 +9,10 @@ import { RunState } from "./state.js";
 const MOST_KEPT = 6_000_000; // entries of all keyframes together
 
 export class Cursor {
-  constructor(log, geometry, start) {
+  constructor(log, geometry, start, queue = null) {
     this.log = log;
     this.place = log.first;
-    this.state = new RunState(geometry, start);
+    this.state = new RunState(geometry, start, queue);
     this.event = null; // that led here; null at the very start
     this.changed = []; // tables of blocks that it touched
     this.keyframes = new Map([[0, this.state.copy()]]); // by the number of the chunk that they stand in front of

@@ -34,7 +34,7 @@ export class Journey {
     const time = this.run.state.time_ns;
     let all = true;
     for (const run of this.shownRuns) {
-      if (run !== this.run) all = (await run.go(run.placeAtTime(time))) && all;
+      if (run !== this.run) all = (await run.go(run.placeBeside(time, this.run))) && all;
     }
     return all;
   }

@@ -4,6 +4,7 @@
 
 import { anyLists, changedTables } from "./blocks.js";
 import { Cursor } from "./cursor.js";
+import { FreeQueue } from "./free_queue.js";
 import { Log, summed, unpacked } from "./log.js";
 import { RunState, sizeOf } from "./state.js";
 import { bisectLeft, bisectRight, clamp, clean, shownNumber } from "./words.js";
@@ -11,13 +12,14 @@ import { bisectLeft, bisectRight, clamp, clean, shownNumber } from "./words.js";
 const SLICE = 20_000; // events between two breaths
 
 export class Run {
-  // `contents` is the payload's, unpacked.
-  constructor(payload, contents) {
+  // `contents` is the payload's, unpacked; so are `freeBlocks`, those at its start, or null.
+  constructor(payload, contents, freeBlocks) {
     this.payload = payload;
     this.name = payload.name;
     this.geometry = payload.geometry;
     this.log = new Log(payload);
-    this.cursor = new Cursor(this.log, payload.geometry, payload.start);
+    const queue = freeBlocks && new FreeQueue(freeBlocks, payload.free_queue.keep_unkeyed_first);
+    this.cursor = new Cursor(this.log, payload.geometry, payload.start, queue);
     this.steps = summed(contents.steps);
     this.timePlaces = summed(contents.times[0]);
     this.times = summed(contents.times[1]);
@@ -39,7 +41,8 @@ export class Run {
   }
 
   static async of(payload) {
-    return new Run(payload, await unpacked(payload.contents));
+    const freeBlocks = payload.free_queue ? await unpacked(payload.free_queue.blocks) : null;
+    return new Run(payload, await unpacked(payload.contents), freeBlocks);
   }
 
   know(seq, request, sample) {
@@ -128,6 +131,15 @@ export class Run {
   placeAtTime(timeNs) {
     const later = bisectRight(this.times, timeNs);
     return later < this.times.length ? Math.max(this.timePlaces[later] - 1, this.log.first) : this.log.stop;
+  }
+
+  // Where this run stands when another one, beside it, has come to a time. Where this one's clock stands exactly then,
+  // and the other has not planned its next step, neither has this one.
+  placeBeside(timeNs, other) {
+    const known = bisectRight(this.times, timeNs) - 1;
+    const since = known < 0 ? this.payload.start.time_ns : this.times[known];
+    if (since !== timeNs || other.state.in_step || other.place === other.log.stop) return this.placeAtTime(timeNs);
+    return known < 0 ? this.log.first : this.timePlaces[known];
   }
 
   // "12" or "s12": the place of step 12; "e345": event 345. Throws an Error with a sentence.

@@ -75,8 +75,9 @@ const COUNTS = [
 ];
 
 export class RunState {
-  // geometry is [blocks on the device, slots of a block, blocks on the host]; facts are another state's.
-  constructor(geometry, facts) {
+  // geometry is [blocks on the device, slots of a block, blocks on the host]; facts are another state's; queue is
+  // its free queue, if one knows of it.
+  constructor(geometry, facts, queue = null) {
     [this.numBlocks, this.blockSize, this.numHostBlocks] = geometry;
     for (const name of COUNTS) this[name] = facts[name];
     this.sequences = new Map(facts.sequences.map((view) => [view[0], SequenceView.of(view)]));
@@ -86,6 +87,7 @@ export class RunState {
     this.planned = facts.planned;
     this.searches = new Map(facts.searches.map((arrival) => [arrival[1], arrival]));
     this.moving = new Set(facts.moving);
+    this.queue = queue;
   }
 
   get numFree() {
@@ -102,12 +104,13 @@ export class RunState {
     twin.cached = new Set(this.cached);
     twin.searches = new Map(this.searches);
     twin.moving = new Set(this.moving);
+    twin.queue = this.queue && this.queue.copy();
     return twin;
   }
 
   // What a copy costs, in entries.
   get size() {
-    return this.refCounts.size * 2 + this.cached.size + this.sequences.size * 8 + 64;
+    return this.refCounts.size * 2 + (this.queue?.ranks.size ?? 0) + this.cached.size + this.sequences.size * 8 + 64;
   }
 
   // All facts as plain values, as pagesim.web.plain tells them.
@@ -125,6 +128,7 @@ export class RunState {
 
   // Kinds that are not known change nothing.
   apply(event) {
+    this.queue?.apply(event, this);
     const handler = HANDLERS.get(event[0]);
     if (handler !== undefined) handler(this, event);
   }

@@ -1,9 +1,10 @@
 // One run's part of the page: whose run it is, where one is in it and why, and its views.
 
 import { el, nameOf } from "../dom.js";
-import { clean } from "../words.js";
+import { clean, counted } from "../words.js";
 import { MomentBar, WasteView } from "./bars.js";
 import { EventsView } from "./events.js";
+import { FreeBlocksView } from "./free_blocks.js";
 import { InspectorView } from "./inspector.js";
 import { MemoryView } from "./memory.js";
 import { QueuesView } from "./queues.js";
@@ -26,15 +27,16 @@ export class RunPane {
     const inspector = new InspectorView(page, run, level + 1);
     const events = new EventsView(page, run, level + 1);
     const tables = new TablesView(page, run, level + 1);
+    const free = new FreeBlocksView(page, run, level + 1);
     const timeline = new TimelineView(page, run, level + 1);
     const waste = new WasteView(page, run, level + 1);
-    this.views = [memory, moment, queues, inspector, events, tables, timeline, waste];
+    this.views = [memory, moment, queues, inspector, events, tables, free, timeline, waste];
     this.where = el("p", { class: "where" });
     this.label = el("span", { class: "label" });
     this.sentence = el("p", { class: "sentence" });
     this.live = el("div", { class: "said-now", "aria-live": "polite", "aria-atomic": "true" }, this.label, this.sentence);
     const about = el("div", { class: "about" }, this.heading(level), this.where, this.live, this.notes());
-    const stage = el("div", { class: "stage" }, memory.element, tables.element, timeline.element);
+    const stage = el("div", { class: "stage" }, memory.element, tables.element, free.element, timeline.element);
     const side = el("div", { class: "side" }, inspector.element, queues.element, events.element, waste.element);
     const views = el("div", { class: "views" }, stage, side);
     this.element = el("section", { class: "run", "aria-label": this.title() }, about, views);
@@ -99,6 +101,5 @@ async function drawn(view) {
 
 function sizeWords(run) {
   const [numBlocks, size] = run.geometry;
-  const blocks = numBlocks.toLocaleString("en-US");
-  return size > 1 ? `${blocks} blocks of ${size.toLocaleString("en-US")} slots` : `${blocks} slots`;
+  return size > 1 ? `${counted(numBlocks, "block")} of ${counted(size, "slot")}` : counted(numBlocks, "slot");
 }

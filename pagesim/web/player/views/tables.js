@@ -8,7 +8,6 @@ import { leftOut, panel, rowWindow } from "./kit.js";
 
 const MOST_ROWS = 12;
 const MOST_COLUMNS = 40; // of a longer table, its beginning and its last block
-const TABLE_LEGEND = "&2 two share it   = findable   (3/4) slots filled";
 
 export class TablesView {
   constructor(page, run, level) {
@@ -19,13 +18,15 @@ export class TablesView {
     const { element, note } = panel("Block tables", level, this.body, this.rest);
     this.element = element;
     this.element.classList.add("tables");
-    note.textContent = run.geometry[1] > 1 ? TABLE_LEGEND : "";
+    this.note = note;
+    note.classList.add("key");
   }
 
   draw() {
     const { state } = this.run;
     const order = [...state.running, ...[...state.sequences.keys()].filter((seq) => !state.running.has(seq))];
     const views = order.map((seq) => state.sequences.get(seq)).filter(({ table }) => sizeOf(table));
+    this.note.replaceChildren();
     if (!views.length) {
       this.body.replaceChildren(el("p", { class: "more" }, "No sequence holds memory."));
       this.rest.replaceChildren();
@@ -39,6 +40,7 @@ export class TablesView {
     table.append(el("tbody", {}, ...rows.map((view) => this.row(view, width))));
     this.body.replaceChildren(table);
     this.rest.replaceChildren(...[leftOut(views.length, shown)].filter(Boolean));
+    this.note.replaceChildren(...keyOf(rows, state));
   }
 
   row(view, width) {
@@ -97,4 +99,20 @@ function runWords(view) {
   let words = `slots ${shownNumber(start)} to ${shownNumber(stop - 1)}: ${shownNumber(view.written)} of ${shownNumber(size)} filled`;
   if (view.wanted < size) words += `, ${shownNumber(view.wanted)} asked for`;
   return words;
+}
+
+// What the signs in the rows mean: only those that occur, each as it occurs first.
+function keyOf(rows, state) {
+  const listed = rows.filter(({ table }) => !isRun(table));
+  const blocks = listed.flatMap(({ table }) => table);
+  const shared = blocks.map((block) => state.refCounts.get(block)).find((count) => count > 1);
+  const part = listed.find(({ table, written }) => written < table.length * state.blockSize);
+  const known = [];
+  if (shared) known.push([`&${shared}`, `${shared} share it`]);
+  if (blocks.some((block) => state.cached.has(block))) known.push(["=", "findable"]);
+  if (part && state.blockSize > 1) {
+    const filled = part.written % state.blockSize;
+    known.push([`(${filled}/${state.blockSize})`, "slots filled"]);
+  }
+  return known.map(([sign, words]) => el("span", {}, el("b", {}, sign), ` ${words}`));
 }
