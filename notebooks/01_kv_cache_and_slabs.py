@@ -9,8 +9,9 @@
 # %% [markdown]
 # # 1. The KV cache, and slabs
 #
-# Goes with lessons 1 and 2 (`pagesim learn 1`, `pagesim learn 2`). Run a cell with Shift+Enter. Where a call has
-# `answer=""`, write your prediction between the quotes **before** you run what comes after it.
+# Goes with lessons 1 and 2 (`pagesim learn 1`, `pagesim learn 2`). Run a cell with Shift+Enter. A question
+# stands below what its lesson says and shows before it. Where a call has `answer=""`, write your prediction between
+# the quotes **before** you run what comes after it.
 
 # %%
 # %load_ext pagesim.notebook
@@ -78,18 +79,22 @@ player("fragmentation", step=4)
 # %% [markdown]
 # ## Where the memory goes
 #
-# The paper's server, 300 requests of ShareGPT's lengths, and three kinds of slabs. Which kind of waste will be the
-# largest with `max`? And with `oracle`, which knows every length?
+# The paper's server, and 300 requests of ShareGPT's lengths. First every slab is as long as the longest request.
 
 # %%
 question(2, 7, answer="")
 
 # %%
-contiguous = compare(requests=300, allocators=("max", "pow2", "oracle"))
-contiguous
+compare(requests=300, allocators=("max",))
+
+# %% [markdown]
+# Now the other two kinds of slabs, beside it.
 
 # %%
 question(2, 8, answer="")
+
+# %%
+compare(requests=300, allocators=("max", "pow2", "oracle"))
 
 # %%
 quiz("waste", seed=2, answers=[])

@@ -18,10 +18,13 @@ from pagesim.notebook import block_tables, compare, memory_map, player, plot, qu
 # %% [markdown]
 # ## One request grows, block by block
 #
-# Figure 6 of the paper. Step through it until A has a third block.
+# Figure 6 of the paper, as far as step 0.
 
 # %%
 question(4, 1, answer="")
+
+# %% [markdown]
+# Step through it until A has a third block.
 
 # %%
 player("figure-6")
@@ -75,8 +78,8 @@ def slots_of(table: Sequence[int], start: int, stop: int, block_size: int) -> li
 # %% [markdown]
 # ## Exercise: the free list
 #
-# Whoever needs a block asks it. If a law breaks, run `_.player()` in a new cell: it shows the memory up to the call
-# that broke it.
+# Whoever needs a block asks it. After a cell like the ones above, `checked` is what came of the check. Where it can be
+# seen how a law breaks, the report ends with `checked.player()`: run that in a new cell.
 
 # %%
 task("free-list")
@@ -115,7 +118,10 @@ class FreeList:
 question(3, 6, answer="")
 
 # %%
-both = compare(requests=200, allocators=("max", "paged"))
+both = compare(requests=300, allocators=("max", "paged"))
+both
+
+# %%
 plot(both, kind="waste")
 
 # %% [markdown]

@@ -121,10 +121,13 @@ class Memory:
 # %% [markdown]
 # ## Beams
 #
-# Figure 9 of the paper: a search with four beams. The moment that the paper draws is just before step 7.
+# Figure 9 of the paper: a search with four beams.
 
 # %%
 question(6, 2, answer="")
+
+# %% [markdown]
+# The moment that the paper draws is just before step 7. Go on into that step: the next question is about what it costs.
 
 # %%
 player("figure-9", step=6)

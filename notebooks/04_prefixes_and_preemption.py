@@ -21,6 +21,9 @@ from pagesim.notebook import frame, memory_map, player, question, quiz, task
 # %%
 question(7, 1, answer="")
 
+# %% [markdown]
+# And if the very same prompt comes twice?
+
 # %%
 question(7, 4, answer="")
 
@@ -30,10 +33,13 @@ player("whole-prompt-cached")
 # %% [markdown]
 # ## What is forgotten first
 #
-# Step through it, and jump to the evictions with `e`.
+# Free blocks stand in a queue, with what was written in them.
 
 # %%
 question(7, 5, answer="")
+
+# %% [markdown]
+# Step through it, and jump to the evictions with `e`.
 
 # %%
 player("prefix-cache")

@@ -16,10 +16,14 @@
 from pagesim.notebook import Plot, Shown, compare, player, plot, question
 
 # %% [markdown]
-# ## A batch, and a long prompt beside it
+# ## A batch whose seats stay taken
 
 # %%
 question(9, 1, answer="")
+
+# %% [markdown]
+# Another run: a long prompt joins, and is computed in chunks, so that the request which runs already makes a token in
+# every step.
 
 # %%
 player("chunked-prefill")
@@ -45,10 +49,13 @@ reports = {result.allocator: result.report for result in served.results}
 Shown(row_table(list(figures(reports)), ascii_only=False))
 
 # %%
-question(9, 3, answer="")
+plot(served, kind="concurrency")
+
+# %% [markdown]
+# Compare `paged` with `max` in the table above: requests at once.
 
 # %%
-plot(served, kind="concurrency")
+question(9, 3, answer="", scene=False)
 
 # %%
 served

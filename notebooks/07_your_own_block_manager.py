@@ -116,11 +116,11 @@ class Forgetful:
 
 
 # %% [markdown]
-# The examination found a row of calls that breaks a law, and made it as small as it could. `_` is what the last cell
-# gave; its player shows the memory after each call, at the one that broke the law.
+# The examination found a row of calls that breaks a law, and made it as small as it could. `checked` is what came of
+# the last such cell; its player shows the memory after each call, at the one that broke the law.
 
 # %%
-_.player()
+checked.player()
 
 # %% [markdown]
 # ## It serves a story
@@ -167,11 +167,10 @@ class Mended:
 
 
 # %%
-mine = _
-block_tables(mine.play("figure-7"), step=2)
+block_tables(checked.play("figure-7"), step=2)
 
 # %% [markdown]
 # Yours beside pagesim's own: other blocks, the same steps.
 
 # %%
-player(mine.play("preemption"), "preemption")
+player(checked.play("preemption"), "preemption")

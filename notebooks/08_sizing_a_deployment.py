@@ -18,6 +18,14 @@ from pagesim.notebook import Shown, question, quiz
 
 # %% [markdown]
 # ## The pool
+#
+# Llama 3.1 of 8 B on one L40S: how many requests does its KV cache hold?
+
+# %%
+question(12, 1, answer="")
+
+# %% [markdown]
+# The planner, for requests of the longest length, and of 1,200 tokens.
 
 # %%
 from pagesim.cli.plan import plan_tables
@@ -26,13 +34,11 @@ from pagesim_lessons.serving import COLUMNS, Engine
 engine = Engine("llama-3.1-8b", "l40s", longest=8192)
 Shown(*plan_tables(engine.planned(8192, 1200)))
 
-# %%
-question(12, 1, answer="")
-
 # %% [markdown]
 # ## The load
 #
-# An hour of a production chat service, 5.53 requests a second; 150 of them here, so that it is quick.
+# An hour of a production chat service, 5.53 requests a second; 150 of them here, so that it is quick. Targets: the
+# first token within 1.5 s and 100 ms for every further one, for 99 of 100 requests.
 
 # %%
 from pagesim.sim.workloads import build_workload
@@ -54,14 +60,15 @@ def table(reports, first, names=("at once", "used", "preempted", "slowest first"
 question(12, 2, answer="")
 
 # %% [markdown]
-# Targets: the first token within 1.5 s and 100 ms for every further one, for 99 of 100 requests. Which of these rates
-# keeps both?
+# Which of these rates keeps both targets?
 
 # %%
 table({rate: engine.serve(load(rate)) for rate in (2.8, 5.5, 6.9, 8.3)}, "requests\na second")
 
 # %% [markdown]
 # ## One setting that matters, and some that do not
+#
+# The busy rate is 6.9 requests a second. The targets are those above.
 
 # %%
 question(12, 4, answer="")
@@ -80,10 +87,13 @@ table({size: replace(engine, block_size=size).serve(busy) for size in (16, 64, 2
 # %% [markdown]
 # ## An engine that is out of memory
 #
-# A smaller GPU. Four engines report their gauges; which one needs more memory for K and V?
+# Four servers of Lesson 11, all with the same pool, report their gauges.
 
 # %%
 question(11, 3, answer="")
+
+# %% [markdown]
+# And the same gauges of our model on a smaller GPU, at three rates. What would you do at each of them?
 
 # %%
 small = Engine("llama-3.1-8b", "rtx-4090", longest=8192)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pagesim.notebook import check_exercise
+from pagesim.notebook import check_exercise, question
 from pagesim_lessons import course, exercises
 from pagesim_lessons.lesson import Ask
 
@@ -133,6 +133,19 @@ def test_questions_are_the_ones_that_are_meant():
             if one == lesson:
                 asked = " ".join(asks[number - 1].question.split())
                 assert asked.startswith(beginning), f"lesson {lesson}, question {number}: {asked}"
+
+
+def test_questions_can_be_answered_from_what_stands_above_them():
+    """Each has its lesson's scene; those that say everything themselves, or ask of the cell above, are named."""
+    alone = {(11, 7)}
+    bare = {
+        (int(lesson), int(number))
+        for path in NOTEBOOKS
+        for cell in cells(path)
+        for lesson, number in re.findall(r"\bquestion\((\d+), (\d+).*scene=False", cell)
+    }
+    assert bare == {(9, 3)}
+    assert {asked for asked in ASKED if not question(*asked).story} == alone
 
 
 @pytest.mark.filterwarnings("default")  # those of Jupyter's own parts are not ours
