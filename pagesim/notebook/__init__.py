@@ -4,8 +4,9 @@
     from pagesim.notebook import player
     player("figure-8")
 
-``%load_ext`` brings the cell magics ``%%exercise`` and ``%%manager``, and errors that are one sentence. Everything
-displays itself; ``player`` needs anywidget (``pip install 'pagesim[notebooks]'``), and is a picture without it.
+``%load_ext`` brings the cell magics ``%%exercise`` and ``%%manager``, which leave what came of the check as
+``checked``, and errors that are one sentence. Everything displays itself; ``player`` needs
+anywidget (``pip install 'pagesim[notebooks]'``), and is a picture without it.
 """
 
 from typing import TYPE_CHECKING

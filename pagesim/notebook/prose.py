@@ -123,7 +123,7 @@ def _html(sheet: Sheet) -> Iterable[str]:
                 f"<li><strong>{letter})</strong> {code_marked(text)}</li>"
                 for letter, text in asked.options
             )
-            yield f'<ul style="list-style: none; padding-left: 1em; margin: 0.3em 0; {TEXT}">{items}</ul>'
+            yield f'<ul style="list-style: none; padding-left: 1em; margin: 0.3em 0 0.6em; {TEXT}">{items}</ul>'
         yield from _html_verdict(asked)
     if sheet.closing:
         yield f'<p style="opacity: 0.75">{code_marked(sheet.closing)}</p>'
@@ -134,10 +134,11 @@ def _html_part(part: Part) -> str:
     if isinstance(part, str):
         return f'<p style="{TEXT}">{code_marked(part)}</p>'
     if isinstance(part, Picture):
-        return to_fragment([part.picture], Look(WIDTH), part.label)
+        picture = to_fragment([part.picture], Look(WIDTH), part.label)
+        return f'<div style="margin: 0.6em 0">{picture}</div>'
     if isinstance(part, Items):
         items = "".join(f"<li>{code_marked(text)}</li>" for text in part.texts)
-        return f'<ul style="margin: 0.3em 0; {TEXT}">{items}</ul>'
+        return f'<ul style="margin: 0.3em 0 0.6em; {TEXT}">{items}</ul>'
     lines = escape("\n".join(part))
     return f'<pre tabindex="0" style="{escape(BLOCK)}">{lines}</pre>'
 
