@@ -120,10 +120,14 @@ def test_the_player_reads_no_markup_and_fetches_nothing():
             "import(",
             "WebSocket",
             "sendBeacon",
-            "localStorage",
+            "sessionStorage",
+            "indexedDB",
             "cookie",
         ):
             assert word not in text, (path.name, word)
+        kept = re.findall(r"localStorage\.(\w+)\((\w+)", text)
+        assert set(kept) <= {("getItem", "THEME_KEY"), ("setItem", "THEME_KEY")}, path.name
+        assert text.count("localStorage") == len(kept)
         assert not re.search(r"setTimeout\(\s*[\"'`]", text), path.name
 
 

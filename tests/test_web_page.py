@@ -579,11 +579,39 @@ def test_a_hundred_thousand_events_open_at_once(
     cursor = Cursor.of_log(read_log(log))
     cursor.seek(100_000)
     assert reader.sentence == explain(cursor.event, cursor.state_before())
+    check_that_no_key_is_lost(reader)
     reader.close()
     figures = f"{size / 1e6:.1f} MB, open in {opened:.2f} s, at the end in {to_the_end:.2f} s"
     record_property("page of 100,000 events", figures)
     with capsys.disabled():
         print(f"\n100,000 events: {figures}")
+
+
+def check_that_no_key_is_lost(reader):
+    """Keys that come while a long way is gone wait for its end; header and events are always of one place."""
+    page = reader.page
+    page.wait_for_timeout(400)  # until the address has the place
+    page.evaluate("history.replaceState(null, '', location.pathname)")
+    page.reload()
+    page.wait_for_selector(".said-now .sentence:not(:empty)")
+    assert reader.place == [0]
+    assert reader.requests.pop() == reader.requests[0]
+    watch = """() => {
+      window.torn = [];
+      const look = () => {
+        const place = /event ([\\d,]+) of/.exec(document.querySelector('.where').textContent)[1];
+        const here = document.querySelector('.events [aria-current] .place')?.textContent ?? '0';
+        if (place !== here) window.torn.push([place, here]);
+        requestAnimationFrame(look);
+      };
+      look();
+    }"""
+    page.evaluate(watch)
+    for key in ("End", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    reader.until("document.querySelector('.where').textContent.includes('event 99,998 of')")
+    reader.settle()
+    assert page.evaluate("window.torn") == []
 
 
 def test_a_longer_run_is_cut_and_says_so(reader, long_log, tmp_path):
@@ -609,3 +637,85 @@ def test_a_longer_run_is_cut_and_says_so(reader, long_log, tmp_path):
     assert reader.sentence == explain(cursor.event, cursor.state_before())
     held = f"{cursor.state.num_free:,} of {cursor.geometry.num_blocks:,} blocks free"
     assert held in reader.texts(".memory .note")[0]
+
+
+# -- little room, and what a reader comes back to --------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [NARROW, (720, 450)])
+def test_memory_is_visible_where_there_is_little_room(browser, logs, size):
+    reader = Reader(browser, size)
+    page = reader.open(logs / "swap.html", "#step=8").page
+    bar = page.locator(".bottom").bounding_box()
+    assert bar["height"] <= 80
+    assert page.locator(".top").bounding_box()["height"] <= 56
+    canvas = page.locator(".memory canvas").first.bounding_box()
+    assert canvas["y"] + 60 <= bar["y"], "some of the memory is above the bar"
+    assert not page.locator(".fields").is_visible()
+    reader.press("/")
+    assert page.locator(".fields input").nth(1).is_visible()
+    page.keyboard.type("B")
+    reader.press("Enter")
+    assert page.locator(".rows li.focus").count() == 1
+    page.get_by_role("button", name="go to, follow, block, jumps").click()
+    assert not page.locator(".fields").is_visible()
+    assert reader.overflow == 0
+    reader.close()
+
+
+def test_of_two_runs_a_phone_shows_one_at_a_time(browser, logs):
+    reader = Reader(browser, NARROW)
+    page = reader.open(logs / "paged-max.html", "#step=15").page
+    shown = [run.is_visible() for run in page.locator("section.run").all()]
+    assert shown == [True, False]
+    page.get_by_role("button", name="max.jsonl").click()
+    reader.settle()
+    assert [run.is_visible() for run in page.locator("section.run").all()] == [False, True]
+    canvas = page.locator("section.run.active .memory canvas").first
+    blank = (
+        "(at) => !at.getContext('2d').getImageData(0, 0, at.width, at.height).data.some(Boolean)"
+    )
+    assert not canvas.evaluate(blank)
+    reader.close()
+
+
+def test_the_address_tells_whom_one_follows_and_a_reload_keeps_the_theme(browser, logs):
+    reader = Reader(browser)
+    page = reader.open(logs / "swap.html", "#step=3&follow=B&block=2").page
+    assert "Block 2" in reader.texts(".inspector")[0]
+    assert page.locator(".fields input").nth(1).input_value() == "B"
+    reader.press("ArrowRight", ".")
+    reader.until("/^#(step|event)=\\d+&follow=B&block=3$/.test(location.hash)")
+    page.get_by_role("button", name="dark colours").click()
+    page.reload()
+    page.wait_for_selector(".said-now .sentence:not(:empty)")
+    assert page.locator(".pagesim").get_attribute("data-theme") == "dark"
+    reader.context.close()
+    assert not reader.errors, reader.errors
+
+
+def test_a_step_that_is_not_there_is_told_where_it_is_seen(reader, logs):
+    page = reader.open(logs / "swap.html", "#step=999").page
+    told = page.locator(".misplaced")
+    assert (
+        told.inner_text() == "step 999 is not here: this page holds steps 0 to 9; this is the start"
+    )
+    assert reader.place == [0]
+    reader.press("ArrowRight")
+    assert not told.is_visible()
+
+
+def test_paper_is_light(browser, logs):
+    reader = Reader(browser, scheme="dark")
+    page = reader.open(logs / "swap.html", "#step=8").page
+    themes = "window.seen = []; for (const at of ['beforeprint', 'afterprint']) window.addEventListener(at, () =>"
+    themes += " window.seen.push(document.querySelector('.pagesim').dataset.theme))"
+    page.evaluate(themes)
+    page.pdf()
+    assert page.evaluate("window.seen") == ["light", "dark"]
+    reader.close()
+
+
+def test_two_runs_begin_together(reader, logs):
+    reader.open(logs / "paged-max.html")
+    assert reader.place == [0, 0]

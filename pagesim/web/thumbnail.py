@@ -23,7 +23,7 @@ WIDTH, HEIGHT, LARGEST = 240, 108, 1.4
 def thumbnail(shown: MemoryMap) -> str:
     """One ``<svg>``; its label says in words how much is held."""
     cells = map_cells(shown, slots_per_cell([shown], MOST_CELLS))
-    across = max(min(len(cells), ceil(sqrt(len(cells) * SHAPE))), 1)
+    across = _across(shown, len(cells), cells[0].slots)
     down = -(-len(cells) // across)
     width, height = (number * (SIDE + GAP) + GAP for number in (across, down))
     body = "".join(
@@ -36,6 +36,18 @@ def thumbnail(shown: MemoryMap) -> str:
         f'role="img" aria-label="{label}" '
         f'font-family="monospace" font-weight="bold" font-size="12" text-anchor="middle">{body}</svg>'
     )
+
+
+def _across(shown: MemoryMap, count: int, slots: int) -> int:
+    """Cells of a row: where all slabs are as long as each other, one of them; else a number that is easy to count."""
+    wanted = ceil(sqrt(count * SHAPE))
+    sizes = {len(holder.table) * shown.geometry.block_size for holder in shown.holders}
+    slabs = all(isinstance(holder.table, range) for holder in shown.holders)
+    if slabs and len(sizes) == 1:
+        across, rest = divmod(sizes.pop(), slots)
+        if not rest and wanted <= 2 * across <= 4 * wanted:
+            return min(across, count)
+    return max(min(count, -(-wanted // 4) * 4), 1)
 
 
 def _label(shown: MemoryMap) -> str:

@@ -8,7 +8,8 @@
 //   onChange  called with {run, place, step, event, time_ns} after each move
 // It returns a handle at once:
 // {ready, seek(place), step(count), goToStep(n), play(), pause(), setTheme("light" or "dark"), destroy(), place}.
-// `ready` is a promise that is kept when the runs are unpacked and drawn. Nothing is fetched and nothing is stored.
+// `ready` is a promise that is kept when the runs are unpacked and drawn. Nothing is fetched; a page of its own keeps
+// whether its reader chose light or dark, where the browser allows that, and nothing else is stored.
 
 import { blockName } from "./blocks.js";
 import { button, el, icon } from "./dom.js";
@@ -23,7 +24,9 @@ import { clamp, clean } from "./words.js";
 
 const SPEEDS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200]; // steps a second
 const MOST_TICKS = 20; // a second; faster than that, several steps at once
+const SEEK_PAUSE = 120; // ms until it is said that a move takes its time
 const ADDRESS_PAUSE = 300; // ms until a place at rest is put into the address
+const THEME_KEY = "pagesim-theme";
 const OLD_BROWSER = "This page needs a browser of 2023 or newer: this one cannot unpack compressed data.";
 const DAMAGED = "This page cannot be shown: what it holds of the run is damaged. Export it again.";
 
@@ -48,12 +51,16 @@ class Player {
     this.speed = SPEEDS.indexOf(2);
     this.group = "preemption";
     this.timer = null;
+    this.queue = Promise.resolve(); // relative moves wait for those before them
+    this.queued = 0;
+    this.generation = 0; // of moves that wait; an absolute move ends it
     this.hasLetters = true; // else only named keys are: who dictates says many letters
     this.element = el("div", { class: "pagesim" });
     this.element.tabIndex = options.page ? -1 : 0;
     element.replaceChildren(this.element);
     this.ending = new AbortController();
-    this.setTheme(options.theme ?? null);
+    this.options.theme ??= options.page ? keptTheme() : null;
+    this.setTheme(this.options.theme);
     this.element.append(el("p", { class: "opening", role: "status" }, "Opening the run …"));
   }
 
@@ -75,9 +82,12 @@ class Player {
     const runs = await Promise.all(this.payload.runs.map((run) => Run.of(run)));
     this.journey = new Journey(runs);
     this.group = this.firstGroup();
+    const asked = this.placeAsked();
+    if (asked !== null) this.element.querySelector(".opening").textContent = `Opening the run at ${placeName(asked)} …`;
+    await this.goToBeginning(asked);
     this.lay();
     this.listen();
-    await this.goToBeginning();
+    await this.draw();
   }
 
   // What was to be shown cannot be: a sentence, and for those who want to know, the reason.
@@ -91,14 +101,29 @@ class Player {
     return this.groups.find((group) => this.journey.run.jumps.get(group).length) ?? this.groups[0];
   }
 
-  async goToBeginning() {
-    const asked = this.options.page ? placeAsked(location.hash) : null;
-    const { step, event } = this.options;
-    if (asked) await this.goTyped(asked);
-    else if (event !== undefined) await this.goTyped(`e${event}`);
-    else if (step !== undefined) await this.goTyped(String(step));
-    else await this.journey.go(this.journey.run.log.first);
-    await this.draw();
+  // Where the address or the options say to begin, as it would be typed; null: nowhere.
+  placeAsked() {
+    const { page, step, event } = this.options;
+    const asked = page ? placeAsked(location.hash) : null;
+    if (asked !== null) return asked;
+    if (event !== undefined) return `e${event}`;
+    return step === undefined ? null : String(step);
+  }
+
+  // What the address says one follows or inspects; then the place.
+  async goToBeginning(asked) {
+    const { run } = this.journey;
+    if (this.options.page) await this.tried(() => this.lookAsAsked(run));
+    if (asked !== null && (await this.goTyped(asked))) return;
+    const { note } = this.journey;
+    await this.journey.go(run.log.first);
+    if (asked !== null) this.misplaced = `${note}; this is the start`;
+  }
+
+  lookAsAsked(run) {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    if (asked.get("follow")) run.followed = run.requestTyped(asked.get("follow"));
+    if (asked.get("block")) run.block = run.blockTyped(asked.get("block"));
   }
 
   lay() {
@@ -109,10 +134,15 @@ class Player {
     this.themeButton = button("dark or light", icon("dark"), () => this.toggleTheme(), { class: "quiet" });
     const help = button("all keys (?)", "?", () => this.act("help"), { class: "quiet" });
     const brand = el("p", { class: "brand" }, "pagesim");
+    this.moreButton = button("go to, follow, block, jumps", icon("find"), () => this.showMore(), { class: "quiet more-button", "aria-expanded": "false" });
+    this.tabs = el("div", { class: "tabs", role: "group", "aria-label": "Which of the two runs is shown" });
     this.panes = el("div", { class: "panes" });
+    this.warning = el("p", { class: "misplaced", role: "alert" }, this.misplaced ?? "");
     this.help = helpDialog(level + 1, this);
     this.element.replaceChildren(
-      el("header", { class: "top" }, brand, this.fields.element, this.themeButton, help),
+      el("header", { class: "top" }, brand, this.fields.element, this.moreButton, this.themeButton, help),
+      this.warning,
+      this.tabs,
       this.panes,
       el("footer", { class: "bottom" }, this.strip.element, this.controls.element),
       this.help,
@@ -126,6 +156,9 @@ class Player {
     this.shownPanes = this.journey.shownRuns.map((run, at) => new RunPane(this, run, at, this.level));
     this.panes.classList.toggle("two", this.shownPanes.length > 1);
     this.panes.replaceChildren(...this.shownPanes.map((pane) => pane.element));
+    const tabs = this.journey.shownRuns.map((run, at) =>
+      el("button", { type: "button", onclick: () => this.other(at ? -1 : 1) }, clean(run.name)));
+    this.tabs.replaceChildren(...(tabs.length > 1 ? tabs : []));
   }
 
   listen() {
@@ -134,6 +167,8 @@ class Player {
     target.addEventListener("keydown", (event) => this.pressed(event), { signal });
     if (this.options.page) window.addEventListener("hashchange", () => this.addressChanged(), { signal });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.systemTheme(), { signal });
+    window.addEventListener("beforeprint", () => this.printed(true), { signal });
+    window.addEventListener("afterprint", () => this.printed(false), { signal });
     this.watcher = new ResizeObserver(() => this.redrawSoon());
     this.watcher.observe(this.panes);
   }
@@ -172,10 +207,13 @@ class Player {
 
   async draw() {
     if (!this.journey) return;
+    await Promise.all(this.shownPanes.map((pane) => pane.ready()));
+    if (!this.journey) return;
     this.strip.group = this.group;
     this.strip.draw();
     this.controls.draw();
     this.fields.draw();
+    [...this.tabs.children].forEach((tab, at) => tab.setAttribute("aria-pressed", String(at === this.journey.active)));
     await Promise.all(this.shownPanes.map((pane) => pane.draw()));
     this.tell();
   }
@@ -191,11 +229,15 @@ class Player {
   // The place is new: whoever asked is told, and the address follows when it is at rest.
   tell() {
     const { run } = this.journey;
+    if (this.options.page) this.putAddressSoon();
     const told = { run: this.journey.shown[this.journey.active], place: run.place, step: run.step, event: run.cursor.event, time_ns: run.state.time_ns };
     if (this.toldPlace === `${told.run} ${told.place}`) return;
+    if (this.toldPlace !== undefined) this.warning.textContent = "";
     this.toldPlace = `${told.run} ${told.place}`;
     this.options.onChange?.(told);
-    if (!this.options.page) return;
+  }
+
+  putAddressSoon() {
     clearTimeout(this.addressTimer);
     this.addressTimer = setTimeout(() => this.putAddress(), ADDRESS_PAUSE);
   }
@@ -204,7 +246,10 @@ class Player {
     const { run } = this.journey;
     const step = run.stepPosition === null ? null : run.step;
     const isAtStep = step !== null && run.steps[run.stepPosition] === run.place;
-    const wanted = run.place === run.log.first ? "#" : isAtStep ? `#step=${step}` : `#event=${run.place}`;
+    const parts = run.place === run.log.first ? [] : [isAtStep ? `step=${step}` : `event=${run.place}`];
+    if (run.followed !== null) parts.push(`follow=${encodeURIComponent(run.followed)}`);
+    if (run.block !== null) parts.push(`block=${blockName(run.block, run.state)}`);
+    const wanted = `#${parts.join("&")}`;
     if (wanted === (location.hash || "#")) return;
     try {
       history.replaceState(null, "", wanted === "#" ? location.pathname + location.search : wanted);
@@ -215,8 +260,8 @@ class Player {
 
   async addressChanged() {
     const asked = placeAsked(location.hash);
-    if (!asked) return;
-    await this.goTyped(asked);
+    await this.tried(() => this.lookAsAsked(this.journey.run));
+    if (asked && !(await this.goTyped(asked))) this.warning.textContent = this.journey.note;
     await this.draw();
   }
 
@@ -224,11 +269,51 @@ class Player {
 
   async go(run, place) {
     this.activate(run);
-    if (await this.journey.go(place)) await this.draw();
+    if (await this.absolutely(() => this.journey.go(place))) await this.draw();
   }
 
   async goTyped(text) {
-    return this.tried(() => this.journey.go(this.journey.run.placeTyped(text)));
+    return this.tried(() => this.absolutely(() => this.journey.go(this.journey.run.placeTyped(text))));
+  }
+
+  // A move to a place: it ends moves that are under way, and those that wait.
+  absolutely(move) {
+    this.generation += 1;
+    this.queued = 0;
+    const moved = this.busy(move);
+    this.queue = moved.catch(() => {});
+    return moved;
+  }
+
+  // A move from where one is: only when the moves before it have come to their places. True where there is to draw.
+  async relatively(move) {
+    const { generation } = this;
+    this.queued += 1;
+    const moved = this.queue.then(() => generation === this.generation && this.busy(move));
+    this.queue = moved.catch(() => {});
+    const counts = await moved;
+    if (generation !== this.generation) return false;
+    this.queued -= 1;
+    return counts && !this.queued;
+  }
+
+  // Say so, while it takes long.
+  async busy(act) {
+    const timer = setTimeout(() => this.seeking(true), SEEK_PAUSE);
+    try {
+      return await act();
+    } finally {
+      clearTimeout(timer);
+      this.seeking(false);
+    }
+  }
+
+  seeking(isOn) {
+    if (!this.controls || isOn === this.element.classList.contains("seeking")) return;
+    this.element.classList.toggle("seeking", isOn);
+    this.element.setAttribute("aria-busy", String(isOn));
+    if (isOn) this.controls.noted.textContent = "seeking …";
+    else this.controls.draw();
   }
 
   // A sentence instead of an error, where what was asked for makes no sense.
@@ -263,12 +348,13 @@ class Player {
       if (name !== "steps" || !this.isPlaying) this.pause();
       const words = name === "steps" ? [Number(argument), direction] : name === "jump" ? [argument, direction] : [direction];
       if (name === "jump") this.group = argument;
-      if (await journey[name](...words)) await this.draw();
+      const move = () => journey[name](...words);
+      if (await (name === "ends" ? this.absolutely(move) : this.relatively(move))) await this.draw();
       return;
     }
     if (name === "play") this.togglePlay();
     if (name === "speed") this.setSpeed(this.speed + direction);
-    if (name === "ask") this.fields.ask(argument);
+    if (name === "ask") this.ask(argument);
     if (name === "blocks") this.nextBlock(direction);
     if (name === "other") this.other(direction);
     if (name === "undo") this.undo();
@@ -341,6 +427,11 @@ class Player {
 
   // -- looking ---------------------------------------------------------------------------------------------
 
+  ask(what) {
+    if (!this.fields.inputs[what].offsetWidth) this.showMore(true);
+    this.fields.ask(what);
+  }
+
   // What was typed into a field; an empty answer clears it.
   async answer(what, text) {
     const { run } = this.journey;
@@ -360,7 +451,7 @@ class Player {
 
   async answered(what, text) {
     const { run } = this.journey;
-    if (what === "goto") await this.journey.go(run.placeTyped(text));
+    if (what === "goto") await this.absolutely(() => this.journey.go(run.placeTyped(text)));
     if (what === "filter") this.follow(run, run.requestTyped(text));
     if (what === "block") this.inspect(run.blockTyped(text));
   }
@@ -396,6 +487,14 @@ class Player {
     const { journey } = this;
     if (journey.shown.length < 2) journey.note = "there is one run; pagesim export A B -o both.html shows two";
     else journey.activate(direction > 0 ? 0 : 1);
+    this.redrawSoon();
+  }
+
+  // Where there is little room, fields and jumps are there when somebody asks for them.
+  showMore(isOn = !this.element.classList.contains("more-shown")) {
+    this.element.classList.toggle("more-shown", isOn);
+    this.moreButton.setAttribute("aria-expanded", String(isOn));
+    this.redrawSoon();
   }
 
   // Undo the newest of: playing, the inspected block, the request one follows, a note.
@@ -419,7 +518,9 @@ class Player {
   }
 
   toggleTheme() {
-    this.changeTheme(this.element.dataset.theme === "dark" ? "light" : "dark");
+    const theme = this.element.dataset.theme === "dark" ? "light" : "dark";
+    this.changeTheme(theme);
+    if (this.options.page) keepTheme(theme);
   }
 
   changeTheme(theme) {
@@ -428,9 +529,35 @@ class Player {
     this.redrawSoon();
   }
 
+  // Paper is light.
+  printed(isOn) {
+    if (!this.journey) return;
+    if (isOn) this.element.dataset.theme = "light";
+    else this.setTheme(this.theme);
+    this.draw();
+  }
+
   systemTheme() {
     if (this.theme === null) this.setTheme(null);
     this.redrawSoon();
+  }
+}
+
+// What the reader chose on a page before this one, or null; some browsers keep nothing for files.
+function keptTheme() {
+  try {
+    const theme = localStorage.getItem(THEME_KEY);
+    return ["light", "dark"].includes(theme) ? theme : null;
+  } catch {
+    return null;
+  }
+}
+
+function keepTheme(theme) {
+  try {
+    localStorage.setItem(THEME_KEY, theme);
+  } catch {
+    // then it holds for this page alone
   }
 }
 
@@ -438,6 +565,11 @@ class Player {
 function placeAsked(hash) {
   const found = /(?:^#|&)(step|event)=(\d{1,15})(?:&|$)/.exec(hash);
   return found && (found[1] === "event" ? `e${found[2]}` : found[2]);
+}
+
+// "e345" or "12" in words.
+function placeName(asked) {
+  return asked.startsWith("e") ? `event ${asked.slice(1)}` : `step ${asked}`;
 }
 
 function helpDialog(level, player) {
@@ -459,7 +591,8 @@ function helpDialog(level, player) {
 const HELP =
   "Click a block to inspect it, an event or the timeline to go there, a request to follow it. What the last event "
   + "touched is framed. Each sequence has a letter and a colour; what is filled is solid, what is held and empty is "
-  + "hatched. Blocks h0, h1, … are the host's. The address of the page tells the place: share it.";
+  + "hatched. Blocks h0, h1, … are the host's. The address of the page tells the place, whom "
+  + "you follow and which block you inspect: share it.";
 
 function keyCaps(keys) {
   return shownKeys(keys).flatMap((key) => [el("kbd", {}, key), " "]);

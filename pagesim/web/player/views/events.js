@@ -4,7 +4,7 @@ import { el } from "../dom.js";
 import { clean, shownNumber } from "../words.js";
 import { panel } from "./kit.js";
 
-const EVENT_ROWS = 9;
+export const EVENT_ROWS = 9;
 
 export class EventsView {
   constructor(page, run, level) {

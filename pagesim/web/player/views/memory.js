@@ -292,14 +292,20 @@ function boxes(count, blockSize, width, slot) {
   const boxWidth = Math.max(columns * slot + 6, 46);
   const boxHeight = Math.ceil(blockSize / columns) * slot + 22;
   const [stepX, stepY] = [boxWidth + 8, boxHeight + 8];
-  const perRow = Math.max(Math.floor((width - 4 + 8) / stepX), 1);
+  const perRow = roundRow(Math.max(Math.floor((width - 4 + 8) / stepX), 1));
   const height = Math.ceil(count / perRow) * stepY;
   return { slots: true, count, cellBlocks: 1, slot, columns, boxWidth, boxHeight, stepX, stepY, perRow, height, gutter: 2 };
 }
 
+// Rows of a length that one can count with: a multiple of 8, or of 4.
+function roundRow(across) {
+  const unit = across >= 16 ? 8 : across >= 4 ? 4 : 1;
+  return across - (across % unit);
+}
+
 function grid(count, cellBlocks, width, cell, gutter) {
   const across = Math.max(Math.floor((width - gutter - 3) / cell), 1);
-  const perRow = across >= 16 ? across - (across % 8) : across;
+  const perRow = roundRow(across);
   const rows = Math.ceil(Math.ceil(count / cellBlocks) / perRow);
   return { slots: false, count, cellBlocks, cell, gutter, stepX: cell, stepY: cell, perRow, height: rows * cell + 4 };
 }

@@ -3,7 +3,7 @@
 import { el, nameOf } from "../dom.js";
 import { clean, counted } from "../words.js";
 import { MomentBar, WasteView } from "./bars.js";
-import { EventsView } from "./events.js";
+import { EVENT_ROWS, EventsView } from "./events.js";
 import { FreeBlocksView } from "./free_blocks.js";
 import { InspectorView } from "./inspector.js";
 import { MemoryView } from "./memory.js";
@@ -66,6 +66,15 @@ export class RunPane {
   notes() {
     const notes = this.run.payload.notes.map((note) => el("p", { class: "warning" }, note));
     return notes.length ? el("div", { role: "note" }, ...notes) : null;
+  }
+
+  // When what `draw` tells of is unpacked: so that all of it is drawn at once.
+  ready() {
+    const { run } = this;
+    const places = run.placesAround(EVENT_ROWS);
+    if (run.cursor.event !== null) places.push(run.place);
+    const asked = places.flatMap((place) => [run.log.event(place), run.log.sentence(place)]);
+    return Promise.allSettled(asked); // what is damaged is told of where it is drawn
   }
 
   async draw() {

@@ -114,5 +114,5 @@ function keyOf(rows, state) {
     const filled = part.written % state.blockSize;
     known.push([`(${filled}/${state.blockSize})`, "slots filled"]);
   }
-  return known.map(([sign, words]) => el("span", {}, el("b", {}, sign), ` ${words}`));
+  return known.map(([sign, words]) => el("span", {}, el("span", { class: "sign" }, sign), ` ${words}`));
 }
