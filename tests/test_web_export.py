@@ -20,10 +20,11 @@ from pagesim.core.errors import InputError
 from pagesim.core.types import Geometry
 from pagesim.replay.cursor import Cursor
 from pagesim.replay.explain import KIND_GROUPS, explain
+from pagesim.replay.log import read_log
 from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase, TimelineFold
 from pagesim.replay.waste import WasteMeter
-from pagesim.web import export_html, script
+from pagesim.web import bundle, export_html, script
 from pagesim.web.bundle import (
     Window,
     log_in_memory,
@@ -360,3 +361,23 @@ def test_names_of_odd_kinds_are_kept(tmp_path):
     (told,) = data_of(page)["runs"]
     assert told["name"] == "a & b <c>.jsonl"
     assert (told["title"], told["look_for"], told["command"]) == ("", "", "")
+
+
+def test_a_scenario_is_no_log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (("export", "preemption", "-o", "y.html"), ("show", "preemption@3")):
+        done = pagesim(*words)
+        assert done.exit_code == 2
+        told = " ".join(done.output.split())
+        assert (
+            "preemption is a scenario and no log; `pagesim run preemption --log preemption.jsonl`"
+            in told
+        )
+
+
+def test_packing_a_long_log_tells_how_far_it_is(log, monkeypatch):
+    told = []
+    read = read_log(log)
+    monkeypatch.setattr(bundle, "CHUNK", 50)
+    run_payload(read, "a run", progress=told.append)
+    assert told == list(range(50, len(read.events) + 1, 50))

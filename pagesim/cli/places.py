@@ -40,6 +40,16 @@ def parse_target(text: str) -> Target:
     return Target(Path(name), event=number) if place != digits else Target(Path(name), step=number)
 
 
+def check_no_scenario(path: Path) -> None:
+    """Raises InputError for a scenario's name where a log is wanted: with the command that records one."""
+    from pagesim.sim.scenario import scenario_names
+
+    if not path.exists() and str(path) in scenario_names():
+        raise InputError(
+            f"{path} is a scenario and no log; `pagesim run {path} --log {path}.jsonl` records one"
+        )
+
+
 class OpenRun:
     """A log that is read, and a cursor in it."""
 
@@ -48,6 +58,7 @@ class OpenRun:
         from pagesim.replay.cursor import Cursor
         from pagesim.replay.log import read_log
 
+        check_no_scenario(path)
         self.log: RunLog = read_log(path)
         self.cursor = Cursor.of_log(self.log)
         self.title = run_title(self.log, path)
@@ -128,9 +139,11 @@ class OpenRun:
 
 def run_title(log: "RunLog", path: Path) -> str:
     """Whose run it is, in a line, from what the log's header says."""
+    from pagesim.views.figures import counted
+
     header, geometry = log.header, log.geometry
-    size = f"{geometry.num_blocks:,} blocks of {geometry.block_size:,}"
+    size = f"{counted(geometry.num_blocks, 'block')} of {geometry.block_size:,}"
     if geometry.block_size == 1:
-        size = f"{geometry.num_slots:,} slots"
+        size = counted(geometry.num_slots, "slot")
     parts = [header.get("allocator"), size, *map(header.get, ("title", "model", "about"))]
     return ", ".join([path.name, *(part for part in parts if isinstance(part, str) and part)])

@@ -13,10 +13,13 @@ import typer
 from pagesim.core.errors import InputError
 
 if TYPE_CHECKING:
+    from pagesim.cli.progress import Tell
     from pagesim.web.bundle import Json
 
 MOST_RUNS = 8
 LEAST_EVENTS = 500
+LONG = 20_000
+"""Events from which on it is shown how far the packing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,14 @@ def write_player(
     Where the page would be too large, it holds fewer events. Raises InputError for steps that are not there.
     """
     from pagesim.cli.export import write_file
+    from pagesim.cli.progress import progress_bars
     from pagesim.web.bundle import MOST_EVENTS
     from pagesim.web.export_html import MOST_BYTES
 
     most = MOST_EVENTS
     while True:
-        runs = [_packed(name, path, steps, most) for name, path in logs]
+        with progress_bars(100) as tell:
+            runs = [_packed(name, path, steps, most, tell) for name, path in logs]
         data = _page(runs)
         if len(data) <= MOST_BYTES:
             break
@@ -66,18 +71,28 @@ def write_player(
     _tell(output, runs, len(data), quietly=quietly)
 
 
-def _packed(name: str, path: Path, steps: Steps, most: int) -> "Json":
+def _packed(name: str, path: Path, steps: Steps, most: int, tell: "Tell") -> "Json":
+    """``tell`` is told how far a long log is, in percent."""
+    from pagesim.cli.places import check_no_scenario
     from pagesim.replay.cursor import Cursor
     from pagesim.replay.log import read_log
     from pagesim.web.bundle import run_payload, usual_window, window_of_steps
 
+    check_no_scenario(path)
     log = read_log(path)
+    total = len(log.events)
+
+    def progress(done: int) -> None:
+        if total > LONG:
+            tell(f"{name}, %", 100 * done // total)
+
+    progress(0)
     cursor = Cursor.of_log(log)
     if steps.is_usual:
         window = usual_window(cursor, most)
     else:
         window = window_of_steps(cursor, steps.first or 0, steps.last, most)
-    return run_payload(log, name, window=window)
+    return run_payload(log, name, window=window, progress=progress)
 
 
 def _page(runs: "list[Json]") -> bytes:

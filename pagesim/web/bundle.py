@@ -39,6 +39,8 @@ LARGEST = 2**53  # whole numbers of JavaScript
 
 Json = dict[str, object]
 Event = ev.Event | UnknownEvent
+Progress = Callable[[int], None]
+"""Told now and then how many events have been packed."""
 
 
 class Window(NamedTuple):
@@ -48,13 +50,20 @@ class Window(NamedTuple):
     stop: int
 
 
-def run_payload(log: RunLog, name: str, *, title: str = "", window: Window | None = None) -> Json:
+def run_payload(
+    log: RunLog,
+    name: str,
+    *,
+    title: str = "",
+    window: Window | None = None,
+    progress: Progress | None = None,
+) -> Json:
     """The run for the player, as JSON values. ``name`` is what it is called, ``title`` more of what it is.
 
     All of it, or the events of ``window``. What an event contradicts ends the run there, and ``notes`` say so. Raises
     InputError if the window lies wholly behind that.
     """
-    return _Packing(log, window or Window(0, len(log.events))).payload(name, title)
+    return _Packing(log, window or Window(0, len(log.events)), progress).payload(name, title)
 
 
 def log_in_memory(geometry: Geometry, events: Iterable[ev.Event], **facts: object) -> RunLog:
@@ -108,7 +117,7 @@ def window_of_steps(cursor: Cursor, first: int, last: int | None, most: int) -> 
 class _Packing:
     """One pass over a run; then the payload."""
 
-    def __init__(self, log: RunLog, window: Window) -> None:
+    def __init__(self, log: RunLog, window: Window, progress: Progress | None = None) -> None:
         if log.geometry.num_blocks_in_all * log.geometry.block_size > LARGEST:
             raise InputError(
                 f"this log's memory has more than {LARGEST:,} slots, and a browser cannot count so far; record the "
@@ -133,6 +142,7 @@ class _Packing:
         self.sentences: list[str] = []
         self.between: list[int] = []
         self._explain = explainer(log.header)
+        self._progress = progress
         self._go_through()
 
     def _go_through(self) -> None:
@@ -157,6 +167,8 @@ class _Packing:
                     self.between.append(between)
                 if place == self.first:
                     self._begin()
+                if self._progress is not None and not place % CHUNK:
+                    self._progress(place)
         except CONTRADICTIONS:
             self._end_before(place)
         self.stop = self.first + len(self.events)
