@@ -5,7 +5,7 @@ Knows nothing about runs or pages.
 
 from collections.abc import Iterator
 from html import escape
-from math import ceil, sqrt
+from math import sqrt
 
 from pagesim.replay.memory_map import MemoryMap
 from pagesim.views.figures import counted
@@ -40,14 +40,14 @@ def thumbnail(shown: MemoryMap) -> str:
 
 def _across(shown: MemoryMap, count: int, slots: int) -> int:
     """Cells of a row: where all slabs are as long as each other, one of them; else a number that is easy to count."""
-    wanted = ceil(sqrt(count * SHAPE))
+    wanted = sqrt(count * SHAPE)
     sizes = {len(holder.table) * shown.geometry.block_size for holder in shown.holders}
     slabs = all(isinstance(holder.table, range) for holder in shown.holders)
     if slabs and len(sizes) == 1:
         across, rest = divmod(sizes.pop(), slots)
         if not rest and wanted <= 2 * across <= 4 * wanted:
             return min(across, count)
-    return max(min(count, -(-wanted // 4) * 4), 1)
+    return max(min(count, max(round(wanted / 4), 1) * 4), 1)
 
 
 def _label(shown: MemoryMap) -> str:
