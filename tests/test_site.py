@@ -4,6 +4,7 @@ Oracles: an HTML parser, the log's own facts.
 """
 
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -196,3 +197,10 @@ def test_a_small_picture_shows_the_fullest_moment(name):
     assert f"{count:,} of {log.geometry.num_blocks:,}" in svg
     assert "color" not in re.sub(r"currentColor", "", svg)
     assert svg.count("<rect") >= min(log.geometry.num_blocks, 240) // 2
+    frame = r'<rect x="\d+" y="(\d+)" [^>]*(?:fill="none"|fill-opacity)'
+    rows = Counter(re.findall(frame, svg))
+    across = max(rows.values())
+    slabs = {len(holder.table) for holder in shown.holders if isinstance(holder.table, range)}
+    assert len(rows) == 1 or across % 4 == 0 or slabs == {across}
+    if slabs == {16}:
+        assert across == 16

@@ -54,11 +54,13 @@ def _logs(tmp_path_factory):
     write_run(folder / "max.jsonl", "max")
     write_story(folder / "swap.jsonl", "swap")
     write_contradiction(folder / "damaged.jsonl")
+    pagesim("run", "preemption", "--log", folder / "queue.jsonl")
     for names in (
         ["paged"],
         ["max"],
         ["swap"],
         ["damaged"],
+        ["queue"],
         ["paged", "max"],
         ["swap", "paged", "max"],
     ):
@@ -350,7 +352,7 @@ def _axe(request):
     return source
 
 
-@pytest.mark.parametrize("name", ["paged", "max", "swap-paged-max", "damaged"])
+@pytest.mark.parametrize("name", ["paged", "max", "swap-paged-max", "damaged", "queue"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["360", "1440"])
 def test_everybody_can_use_it(browser, logs, axe, name, scheme, size):
@@ -719,3 +721,16 @@ def test_paper_is_light(browser, logs):
 def test_two_runs_begin_together(reader, logs):
     reader.open(logs / "paged-max.html")
     assert reader.place == [0, 0]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+def test_free_blocks_stand_in_the_order_that_show_tells(browser, logs, size):
+    reader = Reader(browser, size)
+    page = reader.open(logs / "queue.html", "#step=12").page
+    told = re.search(r"taken next +([\d ]+)", pagesim("show", f"{logs / 'queue.jsonl'}@12"))[
+        1
+    ].split()
+    assert page.locator(".free-blocks dd").first.locator(".block").all_inner_texts() == told
+    assert len(told) > 1
+    assert reader.overflow == 0
+    reader.close()

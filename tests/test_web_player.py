@@ -480,3 +480,9 @@ def test_the_page_of_a_part_says_that_its_mean_is_of_the_whole_run(node):
         whole,
         f"{over[:-1]}, of the whole run, not only of the part that this page holds.",
     ]
+
+
+@pytest.mark.parametrize(("count", "size"), [(48, 1), (18, 4), (983, 16), (15_728, 1)])
+def test_rows_of_the_map_have_lengths_that_one_can_count_with(node, count, size):
+    for across in node.ask("rows", count=count, blockSize=size, widths=list(range(250, 1400, 50))):
+        assert across < 4 or across % (8 if across >= 16 else 4) == 0

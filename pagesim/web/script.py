@@ -45,6 +45,7 @@ EXPORTS = (
     "KEYS",
     "Run",
     "holdersOf",
+    "layoutOf",
     "mapCells",
     "meanWords",
     "momentSplit",

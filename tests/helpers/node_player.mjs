@@ -88,6 +88,11 @@ const answers = {
     return [run.meanWaste.map((part) => player.percent(part, slots)), player.meanWords(run)];
   },
 
+  // How many blocks or cells stand in a row of the map, at each width.
+  async rows({ count, blockSize, widths }) {
+    return widths.map((width) => player.layoutOf(count, blockSize, width).perRow);
+  },
+
   async percents({ pairs }) {
     return pairs.map(([part, whole]) => player.percent(part, whole));
   },
