@@ -7,19 +7,15 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from lesson_parts import asked, chosen, parts_of, said
 
 from pagesim.core import events as ev
 from pagesim.core.types import Geometry
-from pagesim_lessons import course
-from pagesim_lessons.lesson import Ask, Part, Say
+from pagesim_lessons.lesson import Part, Say
 from pagesim_lessons.lessons import blocks_and_tables, kv_cache, slabs
 
 GIB = 2**30
 OPT_TOKEN = 2 * 5120 * 40 * 2  # hidden size = heads x head size
-
-
-def parts_of(name: str) -> list[Part]:
-    return list(course._lesson(name).script())
 
 
 @pytest.fixture(scope="module")
@@ -37,28 +33,13 @@ def third() -> list[Part]:
     return parts_of("blocks_and_tables")
 
 
-def asked(parts: list[Part], words: str) -> Ask:
-    (found,) = [
-        part for part in parts if isinstance(part, Ask) and words in " ".join(part.question.split())
-    ]
-    return found
-
-
-def said(parts: list[Part]) -> str:
-    return " ".join(" ".join(part.text.split()) for part in parts if isinstance(part, Say))
-
-
-def chosen(ask: Ask) -> str:
-    return ask.answer.shown().split(") ", 1)[1]
-
-
 # -- lesson 1 --------------------------------------------------------------------------------------------
 
 
 def test_with_a_cache_prompt_and_outputs_less_one_are_computed(first):
     prompt, outputs = 7, 3  # "Four score and seven years ago our", and three words more
     assert asked(first, "for how many tokens are K and V computed").answer.value == prompt + 2
-    text = said(first)
+    text = said(first, Say)
     prompt, outputs = 143, 349  # the means it names
     assert f"a prompt of {prompt} tokens and {outputs} output tokens" in text
     anew = sum(prompt + made for made in range(outputs))
@@ -77,7 +58,7 @@ def test_what_fits_beside_the_weights(first):
     ask = asked(first, "How many requests of 8,192 tokens")
     assert f"{tokens:,} tokens" in ask.question
     assert ask.answer.value == tokens // 8192 == 55
-    assert "15,728 slots" in said(first)
+    assert "15,728 slots" in said(first, Say)
 
 
 def test_a_decoding_step_waits_for_memory(first):
@@ -94,9 +75,9 @@ def test_a_decoding_step_waits_for_memory(first):
     assert f"{step_ms(8)[0]:.1f} ms, {step_ms(8)[0] / step_ms(1)[0]:.2f} times" in ask.why
     assert chosen(ask) == "Nearly as long as for one."
     fits = 15_728 // length
-    assert f"hold {fits} requests of {length} tokens" in said(first)
+    assert f"hold {fits} requests of {length} tokens" in said(first, Say)
     busy = step_ms(fits)[1] / step_ms(fits)[0]
-    assert f"busy for {100 * busy:.0f} % of the step" in said(first)
+    assert f"busy for {100 * busy:.0f} % of the step" in said(first, Say)
     assert chosen(asked(first, "twice as fast")) == "It takes as long as before."
 
 
@@ -147,7 +128,7 @@ def test_what_a_slab_lets_wait(second):
     assert asked(second, "Does it start?").answer.value is False
     assert "16 slots are free, in 2 holes, the largest of 8" in asked(second, "Does it start?").why
     assert asked(second, "nobody ever fill").answer.value == 2038
-    assert "18 of 48 slots written" in said(second)
+    assert "18 of 48 slots written" in said(second, Say)
 
 
 def test_the_papers_setting(second):
@@ -195,7 +176,7 @@ def test_the_same_server_paged(third):
     tokens = 3 + 4 - 1
     blocks_each = len({position // 4 for position in range(tokens)})
     assert asked(third, "even if all are at their end").answer.value == 48 // 4 // blocks_each
-    assert "With slabs d had to wait until step 6; now it starts in step 2." in said(third)
+    assert "With slabs d had to wait until step 6; now it starts in step 2." in said(third, Say)
 
 
 def test_internal_waste_is_half_a_block_less_half_a_slot(third):

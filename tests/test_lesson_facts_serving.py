@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lesson_parts import asked, chosen, parts_of, said
 from pagesim_kernels.story import follow
 from rich.console import Console
 
@@ -25,9 +26,9 @@ from pagesim.replay.run_state import RunState
 from pagesim.replay.timeline import Phase
 from pagesim.sim.simulate import simulate
 from pagesim.sim.workloads import build_workload
-from pagesim_lessons import course, timing
+from pagesim_lessons import timing
 from pagesim_lessons.drawing import Drawn
-from pagesim_lessons.lesson import Ask, Part, Say, Section
+from pagesim_lessons.lesson import Part, Say, Section
 from pagesim_lessons.lessons import capstone, continuous_batching, in_practice, kernel
 from pagesim_lessons.reading import pages
 from pagesim_lessons.serving import Engine
@@ -35,10 +36,6 @@ from pagesim_lessons.static_batches import StaticBatches
 from pagesim_lessons.walk import Walk
 
 GIB = 2**30
-
-
-def parts_of(name: str) -> list[Part]:
-    return list(course._lesson(name).script())
 
 
 @pytest.fixture(scope="module")
@@ -69,21 +66,6 @@ def without_torch(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(module, "missing_modules", lambda *names: list(names))
 
 
-def asked(parts: list[Part], words: str) -> Ask:
-    (found,) = [
-        part for part in parts if isinstance(part, Ask) and words in " ".join(part.question.split())
-    ]
-    return found
-
-
-def said(parts: list[Part]) -> str:
-    return " ".join(" ".join(part.text.split()) for part in parts if isinstance(part, Say))
-
-
-def chosen(ask: Ask) -> str:
-    return ask.answer.shown().split(") ", 1)[1]
-
-
 def drawn(parts: list[Part]) -> str:
     console = Console(width=80, file=StringIO())
     for part in parts:
@@ -109,7 +91,7 @@ def seated(lengths, seats, *, whole_batches):
 def test_a_step_reads_the_weights_once(ninth):
     """OPT-13B in 16 bits on an A100 of 1,555 GB/s, of which 80 % are counted."""
     milliseconds = 12.85e9 * 2 / (1555e9 * 0.8) * 1e3
-    assert f"of which {milliseconds:.1f} are spent reading weights" in said(ninth)
+    assert f"of which {milliseconds:.1f} are spent reading weights" in said(ninth, Say)
     per_sequence = 400 * 819_200 / (1555e9 * 0.8) * 1e3  # K and V
     assert continuous_batching._step_ms(32) - continuous_batching._step_ms(1) == pytest.approx(
         31 * per_sequence, rel=0.01
@@ -120,7 +102,7 @@ def test_static_and_continuous_batching_take_as_many_steps_as_counted_by_hand(ni
     lengths = (2, 3, 8, 3, 5, 4, 2, 5)
     assert seated(lengths, 4, whole_batches=True) == 13
     assert seated(lengths, 4, whole_batches=False) == 10
-    assert "8 + 5 = 13 steps" in said(ninth)
+    assert "8 + 5 = 13 steps" in said(ninth, Say)
     assert asked(ninth, "continuous batching, first come first served").answer.value == 10
     saved = seated((2, 7, 3, 4), 2, whole_batches=True) - seated(
         (2, 7, 3, 4), 2, whole_batches=False
@@ -147,7 +129,7 @@ def test_static_batches_are_whole_ones_and_seats_are_taken_as_by_brute_force(len
 
 
 def test_the_papers_figures_are_reproduced_and_said(ninth):
-    text = said(ninth)
+    text = said(ninth, Say)
     assert "All agree within what is fair" in text
     assert f"the paper has {30.42 / 13.62:.1f} and {30.42 / 7:.1f}" in text
     assert "the paper has 2.2 and 4.3" in text
@@ -211,11 +193,11 @@ def test_the_kernels_questions_by_hand(tenth):
     assert asked(tenth, "must the kernel not read").answer.value == 3 * 16 - 40
     assert "20 to 26 %" in chosen(asked(tenth, "What did the paper measure"))
     moved = 64 * 2000 * 131_072
-    assert f"{moved / GIB:.2f} GiB" in said(tenth)
+    assert f"{moved / GIB:.2f} GiB" in said(tenth, Say)
 
 
 def test_without_torch_the_lesson_says_what_is_missing_and_times_numpy(tenth):
-    text = said(tenth)
+    text = said(tenth, Say)
     assert "torch and numba and triton are missing" in text
     assert "pip install 'pagesim[engine]'" in text
     assert "through the table is not timed" in text

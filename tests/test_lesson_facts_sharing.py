@@ -7,19 +7,15 @@ from hashlib import sha256
 from math import ceil
 
 import pytest
+from lesson_parts import asked, parts_of, said
 from rich.console import Console
 
-from pagesim_lessons import course
 from pagesim_lessons.drawing import Drawn
 from pagesim_lessons.lesson import Ask, History, Part, Say, Show
 from pagesim_lessons.lessons import beam_search, out_of_memory, prefix_caching, sharing
 
 MIB = 2**20
 OPT_TOKEN = 2 * 5120 * 40 * 2  # bytes of K and V: hidden size = heads x head size
-
-
-def parts_of(name: str) -> list[Part]:
-    return list(course._lesson(name).script())
 
 
 @pytest.fixture(scope="module")
@@ -42,21 +38,8 @@ def eighth() -> list[Part]:
     return parts_of("out_of_memory")
 
 
-def asked(parts: list[Part], words: str) -> Ask:
-    (found,) = [
-        part for part in parts if isinstance(part, Ask) and words in " ".join(part.question.split())
-    ]
-    return found
-
-
 def answer(parts: list[Part], words: str) -> str:
     return asked(parts, words).answer.shown()
-
-
-def said(parts: list[Part]) -> str:
-    return " ".join(
-        " ".join(part.text.split()) for part in parts if isinstance(part, Say | History)
-    )
 
 
 def shown(parts: list[Part], words: str) -> str:
@@ -84,7 +67,7 @@ def copies_of(samples: int, prompt: int, block: int) -> list[int]:
 
 def test_a_fork_takes_nothing_and_moves_nothing(fifth):
     assert answer(fifth, "This is called a fork") == "0 blocks"
-    assert f"{7 * OPT_TOKEN / MIB:.1f} MiB to copy" in said(fifth)
+    assert f"{7 * OPT_TOKEN / MIB:.1f} MiB to copy" in said(fifth, Say, History)
 
 
 def test_figure_8_copies_block_1_to_block_3_once(fifth):
@@ -92,7 +75,7 @@ def test_figure_8_copies_block_1_to_block_3_once(fifth):
     right = answer(fifth, "What has to happen?")
     assert "a block of its own in place of block 1" in right
     assert "the 3 slots" in right
-    assert "Block 3 stands in A's table where block 1 stood" in said(fifth)
+    assert "Block 3 stands in A's table where block 1 stood" in said(fifth, Say, History)
     assert answer(fifth, "How many slots have to be copied for that?") == "0 slots"
 
 
@@ -146,7 +129,7 @@ def test_parallel_samples_save_what_the_paper_measured(fifth):
 
 
 def test_the_way_of_v1_computes_each_tail(fifth):
-    assert "6 tokens more are computed" in said(fifth)  # (3 - 1) x 3
+    assert "6 tokens more are computed" in said(fifth, Say, History)  # (3 - 1) x 3
 
 
 # -- lesson 6 --------------------------------------------------------------------------------------------
@@ -156,7 +139,7 @@ def test_figure_9_frees_2_4_5_8_takes_9_to_12_and_copies_nothing(sixth):
     """truths.md, golden traces."""
     asks = [p for p in sixth if isinstance(p, Ask) and "Which blocks become free?" in p.question]
     assert list(asks[0].answer.values) == [2, 4, 5, 8]
-    text = said(sixth)
+    text = said(sixth, Say, History)
     assert "Blocks 0, 1 and 3 are listed by all" in text
     assert "block 6 by A.0 and A.1 and block 7 by A.2 and A.3" in text
     assert "9, 10, 11 and 12" in text
@@ -279,7 +262,7 @@ def test_closing_questions_by_hand(seventh):
 
 def test_h09_the_queue_is_in_order_of_arrival(eighth):
     assert answer(eighth, "In which order do they wait then?") == "r2 r3 r4"
-    assert "r1, the oldest, was never a victim" in said(eighth)
+    assert "r1, the oldest, was never a victim" in said(eighth, Say, History)
     assert (
         asked(eighth, "Somebody has to give blocks back. Who?")
         .answer.shown()
@@ -294,7 +277,7 @@ def test_h14_what_comes_back_computes_prompt_and_outputs(eighth):
 
 def test_the_tokens_that_are_needed_are_prompts_and_outputs_less_the_last(eighth):
     needed = sum(prompt + outputs - 1 for prompt, outputs in [(8, 10), (7, 10), (7, 10), (4, 2)])
-    assert f"{needed} tokens are what the requests need" in said(eighth)
+    assert f"{needed} tokens are what the requests need" in said(eighth, Say, History)
 
 
 def test_figure_19_swapping_is_dear_at_small_blocks_and_crosses(eighth):

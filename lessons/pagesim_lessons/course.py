@@ -26,7 +26,7 @@ LESSONS = (
     "in_practice",
     "capstone",
 )
-"""Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other."""
+"""Modules of ``pagesim_lessons.lessons``, in the order in which they build on each other: the first is lesson 1."""
 SECTION = "lessons"
 
 
@@ -45,17 +45,18 @@ def lessons() -> list[Lesson]:
 
 def find(text: str) -> Lesson:
     """A lesson by its number or name, or the ``next`` one that is not done. Raises InputError."""
-    known = lessons()
     if text == "next":
+        known = lessons()
         return next((lesson for lesson in known if not done(lesson).ended), known[-1])
-    for lesson in known:
-        if text in (str(lesson.number), lesson.name):
-            return lesson
-    near = get_close_matches(text, [lesson.name for lesson in known], 1)
+    names = [module.replace("_", "-") for module in LESSONS]
+    for number, name in enumerate(names, start=1):
+        if text in (str(number), name):
+            return _lesson(LESSONS[number - 1])
+    near = get_close_matches(text, names, 1)
     meant = f"; did you mean {near[0]}?" if near else ";"
     raise InputError(
-        f"there is no lesson {text!r}{meant} type a number from 1 to {len(known)}, next, or one of "
-        f"{', '.join(lesson.name for lesson in known)}"
+        f"there is no lesson {text!r}{meant} type a number from 1 to {len(names)}, next, or one of "
+        f"{', '.join(names)}"
     )
 
 

@@ -233,24 +233,20 @@ def _show(
     problem: "Problem", *, answers: bool, steps: bool, up_to: int | None, hint: int | None
 ) -> None:
     from pagesim.cli.quiz_session import Session
+    from pagesim.practice.keys import at_a_terminal
     from pagesim.views.console import make_console
 
     session = Session(problem, make_console(), input)
     session.show_story()
-    at_a_terminal = _at_a_terminal()
-    if steps and up_to is None and at_a_terminal and not answers and hint is None:
+    is_asked = at_a_terminal()  # somebody is there to answer
+    if steps and up_to is None and is_asked and not answers and hint is None:
         session.reveal_steps()
     elif answers or steps or hint is not None:
         session.print_questions(
             answers=answers, steps=(up_to or sys.maxsize) if steps else 0, hint=hint
         )
-    elif at_a_terminal:
+    elif is_asked:
         raise typer.Exit(session.ask_all())
     else:
         session.print_questions()
     session.show_repeat()
-
-
-def _at_a_terminal() -> bool:
-    """Somebody is there to ask."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()

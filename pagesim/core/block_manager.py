@@ -29,6 +29,7 @@ from pagesim.core.types import (
     SwapGrant,
     Usage,
     blocks_for,
+    blocks_lacking,
 )
 
 
@@ -91,14 +92,7 @@ class BlockManager:
         return Admission.NOW if self._fits(self._hits(content), room) else Admission.LATER
 
     def never_fits(self, content: Content, room: Room) -> str | None:  # noqa: ARG002 - even a full hit takes its blocks
-        num_blocks, block_size = self.geometry.num_blocks, self._block_size
-        needed = blocks_for(max(room.present, room.limit - 1), block_size)
-        if needed + room.keep_free <= num_blocks:
-            return None
-        kept = f" and {room.keep_free:,} kept free" if room.keep_free else ""
-        return (
-            f"needs {needed:,} blocks of {block_size} tokens{kept}, and {num_blocks:,} are present"
-        )
+        return blocks_lacking(self.geometry, room)
 
     def can_extend(self, targets: Sequence[tuple[SeqId, int]]) -> bool:
         return self._blocks_to_extend(targets) <= self.pool.num_free

@@ -129,3 +129,12 @@ class Usage(NamedTuple):
 def blocks_for(num_tokens: int, block_size: int) -> int:
     """Blocks that hold ``num_tokens`` tokens: ceil(num_tokens / block_size)."""
     return -(-num_tokens // block_size)
+
+
+def blocks_lacking(geometry: Geometry, room: Room) -> str | None:
+    """What an empty paged memory lacks for ``room``, in one clause with both sizes; ``None``: nothing."""
+    needed = blocks_for(max(room.present, room.limit - 1), geometry.block_size)
+    if needed + room.keep_free <= geometry.num_blocks:
+        return None
+    kept = f" and {room.keep_free:,} kept free" if room.keep_free else ""
+    return f"needs {needed:,} blocks of {geometry.block_size} tokens{kept}, and {geometry.num_blocks:,} are present"

@@ -34,6 +34,7 @@ from pagesim.core.types import (
     SeqId,
     Usage,
     blocks_for,
+    blocks_lacking,
 )
 from pagesim.practice.block_book import BlockBook, Table, broken, plural
 from pagesim.practice.callers import Caller
@@ -94,14 +95,7 @@ class SimpleManager:
         return Admission.NOW if self._fits(room) else Admission.LATER
 
     def never_fits(self, content: Content, room: Room) -> str | None:  # noqa: ARG002
-        num_blocks, block_size = self.geometry.num_blocks, self.geometry.block_size
-        needed = blocks_for(max(room.present, room.limit - 1), block_size)
-        if needed + room.keep_free <= num_blocks:
-            return None
-        kept = f" and {room.keep_free:,} kept free" if room.keep_free else ""
-        return (
-            f"needs {needed:,} blocks of {block_size} tokens{kept}, and {num_blocks:,} are present"
-        )
+        return blocks_lacking(self.geometry, room)
 
     def can_extend(self, targets: Sequence[tuple[SeqId, int]]) -> bool:
         return self._needed(targets) <= self.book.num_free

@@ -1,11 +1,12 @@
 """Copy-on-write: who copies what, in which order, and who writes in place. Knows nothing about other topics."""
 
-from pagesim.practice.answers import Names, Pairs, Whole, Wholes
+from pagesim.practice.answers import Names, Pairs, Whole
 from pagesim.replay.phrases import counted
 from pagesim_lessons.quizzes import rules
 from pagesim_lessons.quizzes.draws import Draws, first_good
 from pagesim_lessons.quizzes.problem import Posed, Question
 from pagesim_lessons.quizzes.script import Op, Player, Pool, given, play_all, told
+from pagesim_lessons.quizzes.table_question import table_question
 from pagesim_lessons.quizzes.wording import ids, numbered, sums, words
 
 RULES = (
@@ -123,16 +124,8 @@ def _in_place(player: Player) -> Question:
 
 
 def _table(player: Player, name: str) -> Question:
-    table = player.table(name)
-    return Question(
-        f"Which blocks does {name}'s block table list at the end?",
-        ("table", name),
-        Wholes(table),
-        (*player.said, f"{name}'s table at the end: {ids(table)}."),
-        (
-            "Start from the parent's table as it was at the fork.",
-            "The last entry changes if the write needed a copy; a write past the last block adds an entry.",
-            player.begins,
-        ),
-        f"{name} lists {ids(table)}.",
+    hints = (
+        "Start from the parent's table as it was at the fork.",
+        "The last entry changes if the write needed a copy; a write past the last block adds an entry.",
     )
+    return table_question(player, name, hints)

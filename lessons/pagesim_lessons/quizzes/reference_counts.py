@@ -8,6 +8,7 @@ from pagesim_lessons.quizzes import rules
 from pagesim_lessons.quizzes.draws import Draws, first_good
 from pagesim_lessons.quizzes.problem import Posed, Question
 from pagesim_lessons.quizzes.script import Op, Player, Pool, given, play_all, told
+from pagesim_lessons.quizzes.table_question import table_question
 from pagesim_lessons.quizzes.wording import LETTERS, ids, numbered, words
 
 FORKS = (
@@ -134,20 +135,12 @@ def _free(player: Player) -> Question:
 
 
 def _table(player: Player, name: str) -> Question:
-    table = player.table(name)
-    return Question(
-        f"Which blocks does {name}'s block table list at the end?",
-        ("table", name),
-        Wholes(table),
-        (*player.said, f"{name}'s table at the end: {ids(table)}."),
-        (
-            "A fork's table begins as its parent's, and changes only where it writes to what others list.",
-            "Only the partly filled last block can be replaced; full ones are never written again.",
-            player.begins,
-        ),
-        f"{name} lists {ids(table)}; of these, "
-        f"{ids(block for block in table if player.ref_count(block) > 1)} are shared.",
+    hints = (
+        "A fork's table begins as its parent's, and changes only where it writes to what others list.",
+        "Only the partly filled last block can be replaced; full ones are never written again.",
     )
+    shared = ids(block for block in player.table(name) if player.ref_count(block) > 1)
+    return table_question(player, name, hints, f"; of these, {shared} are shared")
 
 
 def _freed(player: Player, ending: str) -> Question:

@@ -10,6 +10,7 @@ from pagesim_lessons.exercises.allocate_and_free.script import (
     play,
     scripts,
 )
+from pagesim_lessons.exercises.no_table import must_raise_key_error
 
 
 def _needs(num_tokens: int, size: int) -> str:
@@ -169,15 +170,8 @@ def tail_first(moment: Moment) -> None:
 
 def unknown(moment: Moment) -> None:
     operation, before, after, came, _, _ = moment
-    if not isinstance(operation, Free) or operation.seq in before.tables:
-        return
-    if not isinstance(came, KeyError):
-        did = f"raised {type(came).__name__}" if isinstance(came, Exception) else "raised nothing"
-        raise Fault(
-            f"{moment.call} {did}, and sequence {operation.seq} has no table (any more), so KeyError is to be raised"
-        )
-    if after != before:
-        raise Fault(f"{moment.call} raised KeyError and has changed something all the same")
+    if isinstance(operation, Free) and operation.seq not in before.tables:
+        must_raise_key_error(moment.call, operation.seq, came, before=before, after=after)
 
 
 played = Examples(scripts(), play)
