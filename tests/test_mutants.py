@@ -15,7 +15,7 @@ from drivers import contiguous_driver, paged_driver
 from mutation import Mutant, install
 from run_scripts import Abort, Contiguous, Fail, Paged, Script, Submit
 
-from pagesim.core import content, groups, preemption, running, victim
+from pagesim.core import block_manager, content, groups, preemption, running, types, victim
 from pagesim.core.beam import BeamSearch
 from pagesim.core.block_manager import BlockManager
 from pagesim.core.block_pool import BlockPool
@@ -312,9 +312,10 @@ MUTANTS = [
     ),
     Mutant(
         "impossible-request-taken", "rejects-the-impossible",
-        BlockManager, "never_fits",
-        "<= num_blocks", "<= num_blocks + 1",
+        types, "blocks_lacking",
+        "<= geometry.num_blocks", "<= geometry.num_blocks + 1",
         serve(Paged(4, 4), arrive(0, "a", (1,) * 17, 1)),
+        importers=(block_manager,),
     ),
     Mutant(
         "step-number-left-out", "clock",
